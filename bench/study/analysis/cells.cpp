@@ -220,14 +220,6 @@ std::string key_without(const ResultRow& row, std::string_view across) {
   return key + '\n' + text_in(row, "ranks");
 }
 
-std::size_t in_common(const std::vector<Cell>& a, const std::vector<Cell>& b,
-                      std::string_view across) {
-  std::unordered_set<std::string> keys;
-  for (const Cell& cell : a) keys.insert(key_without(cell.row, across));
-  const auto also = [&](const Cell& cell) { return keys.contains(key_without(cell.row, across)); };
-  return static_cast<std::size_t>(std::ranges::count_if(b, also));
-}
-
 }  // namespace
 
 std::vector<std::vector<std::string_view>> differing_parameters(
@@ -353,14 +345,6 @@ void keep_where(std::vector<Cell>& cells, const std::string& column,
 void keep_where(std::vector<ResultRow>& rows, const std::string& column,
                 const std::vector<std::string>& values) {
   keep_things_where(rows, column, values);
-}
-
-JoinHint join_hint(const std::vector<Cell>& a, const std::vector<Cell>& b) {
-  for (const char* const column :
-       {"device", "transport", "allreduce", "algorithm", "gradient_sync", "memory"}) {
-    if (const std::size_t cells = in_common(a, b, column); cells > 0) return {column, cells};
-  }
-  return {};
 }
 
 std::string difference_across(const ResultRow& a, const ResultRow& b, const std::string& across) {

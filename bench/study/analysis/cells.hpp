@@ -98,14 +98,6 @@ void keep_where(std::vector<Cell>& cells, const std::string& column,
 void keep_where(std::vector<ResultRow>& rows, const std::string& column,
                 const std::vector<std::string>& values);
 
-/// For two runs without a cell in common: a column across which some would be joined, and how many;
-/// empty when there is none.
-struct JoinHint {
-  std::string across;
-  std::size_t cells = 0;
-};
-JoinHint join_hint(const std::vector<Cell>& a, const std::vector<Cell>& b);
-
 /// What the column says where the rows differ: "device: V100 -> K520"; empty when they do not.
 std::string difference_across(const ResultRow& a, const ResultRow& b, const std::string& across);
 

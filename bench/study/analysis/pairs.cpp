@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "bench/measure/multiple_testing.hpp"
-#include "bench/measure/signed_rank.hpp"
 #include "bench/measure/statistics.hpp"
+#include "bench/measure/two_sides.hpp"
 
 namespace scalebench {
 
@@ -24,6 +24,7 @@ const Cell* CellPair::broken() const {
 
 CellSamples CellPair::samples(bool paired) const {
   CellSamples both;
+  both.floor = any().family == CellFamily::latency ? kLatencyFloor : kFloor;
   if (broken() != nullptr) return both;
   if (paired && a != nullptr && b != nullptr) {
     both.paired = true;
@@ -76,83 +77,107 @@ std::vector<CellPair> pairs_of(const std::vector<Cell>& a, const std::vector<Cel
 
 namespace {
 
-CellComparison compared(const CellSamples& cell) {
-  CellComparison result;
-  result.seconds_a = median_of(cell.a);
-  result.seconds_b = median_of(cell.b);
-  const RatioInterval ratio =
-      cell.paired ? paired_ratio_of(cell.a, cell.b) : ratio_of(cell.a, cell.b);
-  result.ratio = ratio.ratio;
-  result.ratio_low = ratio.low;
-  result.ratio_high = ratio.high;
-  result.p_value =
-      cell.paired ? signed_rank_p_value(cell.a, cell.b) : rank_sum_p_value(cell.a, cell.b);
-  return result;
-}
-
 /// Of a standard normal: exceeded with probability `p`.
 double normal_quantile(double p) { return student_t_quantile(p, 1e6); }
 
 /// What so many launches a side can have.
 double smallest_p_of(std::size_t a, std::size_t b, bool paired) {
-  return paired ? smallest_signed_rank_p_value(a) : smallest_p_value(a, b);
+  return paired ? smallest_p_in_rounds(a) : smallest_p_apart(a, b);
+}
+
+CellComparison compared(const CellSamples& cell, const TwoSides& sides) {
+  CellComparison result;
+  result.seconds_a = median_of(cell.a);
+  result.seconds_b = median_of(cell.b);
+  result.ratio = sides.ratio;
+  result.ratio_low = sides.within_95.low;
+  result.ratio_high = sides.within_95.high;
+  result.p_value = sides.p_value;
+  return result;
+}
+
+Verdict verdict_of(const CellComparison& cell, const Interval& within_90, double floor) {
+  if (std::isnan(cell.ratio)) return Verdict::missing;
+  // Comparisons with an unknown bound are false, so that no interval means no verdict.
+  const double most = 1 + floor;
+  if (cell.p_holm <= kSignificance && cell.ratio > most) return Verdict::slower;
+  if (cell.p_holm <= kSignificance && cell.ratio < 1 / most) return Verdict::faster;
+  if (within_90.low >= 1 / most && within_90.high <= most) return Verdict::same;
+  return Verdict::undecided;
+}
+
+/// What so many cells ask of one: the standard deviations by which the strictest of Holm's
+/// corrections is passed.
+double strictest(std::size_t cells) {
+  return normal_quantile(kSignificance / 2 / static_cast<double>(cells));
 }
 
 /// An estimate of a log ratio is about normal; its 95 % interval says how wide. A difference is
-/// found when the interval is clear of the floor and the test, after the strictest of Holm's
-/// corrections, significant.
-void set_power(CellComparison& result, const CellSamples& cell, std::size_t tested) {
-  const auto cells = static_cast<double>(tested);
-  result.critical_effect = result.smallest_effect = std::numeric_limits<double>::quiet_NaN();
-  if (smallest_p_of(cell.a.size(), cell.b.size(), cell.paired) * cells >= kSignificance) return;
-  const double half_width = (std::log(result.ratio_high) - std::log(result.ratio_low)) / 2;
-  const double deviation = half_width / normal_quantile(kSignificance / 2);
-  const double critical = std::max(std::log(1 + kFloor) + half_width,
-                                   normal_quantile(kSignificance / 2 / cells) * deviation);
-  result.critical_effect = std::expm1(critical);
-  result.smallest_effect = std::expm1(critical + normal_quantile(1 - kPower) * deviation);
+/// found when the estimate is beyond the floor and the test significant.
+double smallest_effect_of(const CellComparison& cell, const CellSamples& samples,
+                          std::size_t cells) {
+  const double smallest_p = smallest_p_of(samples.a.size(), samples.b.size(), samples.paired);
+  if (smallest_p * static_cast<double>(cells) > kSignificance) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const double deviation = (std::log(cell.ratio_high) - std::log(cell.ratio_low)) / 2 /
+                           normal_quantile(kSignificance / 2);
+  const double critical = std::max(std::log1p(samples.floor), strictest(cells) * deviation);
+  return std::expm1(critical + normal_quantile(1 - kPower) * deviation);
 }
 
-Verdict verdict_of(const CellComparison& cell) {
-  if (std::isnan(cell.ratio)) return Verdict::missing;
-  // Comparisons with an unknown bound are false, so that no interval means no verdict.
-  constexpr double most = 1 + kFloor;
-  const bool significant = cell.p_holm < kSignificance;
-  if (significant && cell.ratio_low > most) return Verdict::slower;
-  if (significant && cell.ratio_high < 1 / most) return Verdict::faster;
-  if (cell.ratio_low >= 1 / most && cell.ratio_high <= most) return Verdict::same;
-  return Verdict::ambiguous;
+/// Rounds (or launches a side) after which the cell would be decided, were its ratio and the spread
+/// of its values as they are: significant where it is beyond the floor, else surely within it.
+std::size_t rounds_needed_of(const CellComparison& cell, const CellSamples& samples,
+                             std::size_t cells) {
+  const std::size_t least = launches_needed(cells, samples.paired);
+  const auto have = static_cast<double>(std::min(samples.a.size(), samples.b.size()));
+  const double deviation = (std::log(cell.ratio_high) - std::log(cell.ratio_low)) / 2 /
+                           normal_quantile(kSignificance / 2) * std::sqrt(have);
+  if (std::isnan(deviation)) return least;
+  const double away = std::abs(std::log(cell.ratio)), floor = std::log1p(samples.floor);
+  const double needed = away > floor ? strictest(cells) * deviation / away
+                                     : normal_quantile(kSignificance) * deviation / (floor - away);
+  // The square, unless it is beyond all use: the ratio may lie on the floor.
+  if (!(needed * needed < static_cast<double>(kTooManyRounds))) return kTooManyRounds;
+  return std::max({least, static_cast<std::size_t>(std::ceil(needed * needed)),
+                   static_cast<std::size_t>(have) + 1});
 }
 
 }  // namespace
 
 std::string_view name_of(Verdict verdict) {
-  constexpr std::array<std::string_view, 5> kNames{"SAME", "FASTER", "SLOWER", "AMBIGUOUS",
+  constexpr std::array<std::string_view, 5> kNames{"SAME", "FASTER", "SLOWER", "UNDECIDED",
                                                    "MISSING"};
   return kNames.at(static_cast<std::size_t>(verdict));
 }
 
 std::vector<CellComparison> compare_cells(std::span<const CellSamples> cells) {
-  std::vector<CellComparison> results;
+  std::vector<TwoSides> sides;
   std::vector<double> p_values;
   for (const CellSamples& cell : cells) {
-    results.push_back(compared(cell));
-    p_values.push_back(results.back().p_value);
+    sides.push_back(cell.paired ? compared_in_rounds(cell.a, cell.b)
+                                : compared_apart(cell.a, cell.b));
+    p_values.push_back(sides.back().p_value);
   }
   const std::vector<double> adjusted = holm(p_values);
   const auto tested = static_cast<std::size_t>(
       std::ranges::count_if(p_values, [](double p) { return !std::isnan(p); }));
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    results[i].p_holm = adjusted[i];
-    results[i].verdict = verdict_of(results[i]);
-    set_power(results[i], cells[i], tested);
+  std::vector<CellComparison> results;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    CellComparison& result = results.emplace_back(compared(cells[i], sides[i]));
+    result.p_holm = adjusted[i];
+    result.verdict = verdict_of(result, sides[i].within_90, cells[i].floor);
+    if (result.verdict == Verdict::missing) continue;
+    result.smallest_effect = smallest_effect_of(result, cells[i], tested);
+    if (!result.decided()) result.rounds_needed = rounds_needed_of(result, cells[i], tested);
   }
   return results;
 }
 
 std::size_t launches_needed(std::size_t cells, bool paired) {
   std::size_t launches = 4;
-  while (static_cast<double>(cells) * smallest_p_of(launches, launches, paired) >= kSignificance) {
+  while (static_cast<double>(cells) * smallest_p_of(launches, launches, paired) > kSignificance) {
     ++launches;
   }
   return launches;

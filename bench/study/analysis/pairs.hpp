@@ -2,7 +2,7 @@
 // Cells of two runs that belong together: what a comparison is made of.
 #pragma once
 
-#include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,21 +12,23 @@
 
 namespace scalebench {
 
-// A against B, cell by cell: does B take longer, and by how much? The launch is the unit: what is
-// compared are launch medians. A difference counts when the rank-sum test says so after Holm's
-// correction over all cells *and* the ratio's whole interval lies outside the floor.
+// The one comparison: A against B, cell by cell. Does B take longer, by how much, and is that sure?
+// The launch is the unit: what is compared are launch medians, round by round where both sides were
+// measured in turns. Two runs, two builds in turns and a night beside the accepted build all ask
+// here.
 
-/// Differences up to this are no difference: a ratio from 1/1.03 to 1.03.
+/// Differences up to this are no difference: a ratio from 1/1.03 to 1.03; of latencies to 1.05.
 inline constexpr double kFloor = 0.03;
+inline constexpr double kLatencyFloor = 0.05;
 inline constexpr double kSignificance = 0.05;
 /// How surely an effect is found that is called the smallest one to be found.
 inline constexpr double kPower = 0.8;
 
 enum class Verdict {
-  same,       // the interval lies within the floor
-  faster,     // B took less time
+  same,       // the 90 % interval lies within the floor: two one-sided tests
+  faster,     // B took less time: significant after Holm, and by more than the floor
   slower,     // B took more time
-  ambiguous,  // neither is shown: more launches are needed
+  undecided,  // neither is shown: more rounds are needed
   missing,    // one side has no launch; never a pass
 };
 std::string_view name_of(Verdict verdict);
@@ -36,24 +38,28 @@ struct CellSamples {
   std::vector<double> a;
   std::vector<double> b;
   bool paired = false;  // as many on both sides, and those at one place are of one round
+  double floor = kFloor;
 };
 
 struct CellComparison {
   double seconds_a = 0;  // medians; NaN for a side without launches
   double seconds_b = 0;
-  double ratio = 0;      // b / a: above 1, B took longer; paired: the median over rounds
-  double ratio_low = 0;  // 95 %; NaN below 4 launches a side
+  double ratio = 0;      // b / a, Hodges and Lehmann: above 1, B took longer
+  double ratio_low = 0;  // 95 %; NaN below 4 launches a side or 6 rounds
   double ratio_high = 0;
   double p_value = 0;
-  double p_holm = 0;
-  double critical_effect = 0;  // the ratio less 1 that is found half of the time; NaN: none can be
-  double smallest_effect = 0;  // found with a probability of kPower
+  double p_holm = 0;  // corrected over all cells
+  /// Found with a probability of kPower; NaN: none could be found.
+  double smallest_effect = std::numeric_limits<double>::quiet_NaN();
+  std::size_t rounds_needed = 0;  // of an undecided cell, to decide it if it goes on like this
   Verdict verdict = Verdict::missing;
 
-  /// Compared, but of too few launches for any difference to be found.
-  bool blind() const { return verdict != Verdict::missing && std::isnan(critical_effect); }
+  bool decided() const { return verdict != Verdict::missing && verdict != Verdict::undecided; }
   bool differs() const { return verdict == Verdict::faster || verdict == Verdict::slower; }
 };
+
+/// `rounds_needed` where it would take more than this, or no number would do.
+inline constexpr std::size_t kTooManyRounds = 1000;
 
 /// One comparison for each cell, in their order.
 std::vector<CellComparison> compare_cells(std::span<const CellSamples> cells);

@@ -38,9 +38,42 @@ std::string why_not_tested(const CellPair& pair, char letter_of_b) {
   return a == b ? "" : fmt::format("A is {}, {} is {}: not compared", a, letter_of_b, b);
 }
 
-std::string why_missing(const CellPair& pair, char letter_of_b, const CellSamples& samples) {
+/// "; nearest there: LABEL (algorithm: ring -> native), joined by --across algorithm": of the cells
+/// that only the other side has, the one that differs in the fewest parameters, up to two.
+std::string nearest(const Cell& cell, const std::vector<CellPair>& pairs, bool in_a) {
+  constexpr std::size_t kNear = 2;
+  const Cell* found = nullptr;
+  std::vector<std::string_view> apart;
+  for (const CellPair& pair : pairs) {
+    const Cell* const other = in_a ? pair.a : pair.b;
+    if (other == nullptr || (in_a ? pair.b : pair.a) != nullptr) continue;
+    if (other->row.schema().file != cell.row.schema().file) continue;
+    if (text_in(other->row, "ranks") != text_in(cell.row, "ranks")) continue;
+    const std::vector<std::string_view> differing =
+        differing_parameters({&cell.row, &other->row}, {"", ""}).front();
+    if (differing.size() > kNear || (found != nullptr && differing.size() >= apart.size()))
+      continue;
+    found = other;
+    apart = differing;
+  }
+  if (found == nullptr) return "";
+  std::vector<std::string> differences;
+  for (const std::string_view column : apart) {
+    differences.push_back(difference_across(cell.row, found->row, std::string(column)));
+  }
+  const std::string joined =
+      apart.size() == 1 ? fmt::format(", joined by --across {}", apart.front()) : "";
+  return fmt::format("; nearest there: {} ({}){}", label_of(found->row),
+                     fmt::join(differences, ", "), joined);
+}
+
+std::string why_missing(const CellPair& pair, char letter_of_b, const CellSamples& samples,
+                        const std::vector<CellPair>& pairs) {
   for (const Cell* const side : {pair.a, pair.b}) {
-    if (side == nullptr) return fmt::format("not in {}", pair.a == nullptr ? 'A' : letter_of_b);
+    if (side == nullptr) {
+      return fmt::format("not in {}{}", pair.a == nullptr ? 'A' : letter_of_b,
+                         nearest(pair.any(), pairs, pair.a == nullptr));
+    }
     const char letter = side == pair.a ? 'A' : letter_of_b;
     if (side->status == "skipped") return fmt::format("{} skipped it: {}", letter, side->note);
     if (side->status != "ok") return fmt::format("{} {}: {}", letter, side->status, side->note);
@@ -121,13 +154,14 @@ void set_result(ResultRow& row, const CellComparison& result) {
   row.set("ratio", result.ratio).set("ratio_low", result.ratio_low);
   row.set("ratio_high", result.ratio_high).set("p_value", result.p_value);
   row.set("p_holm", result.p_holm).set("verdict", name_of(result.verdict));
-  row.set("floor", kFloor).set("smallest_effect", result.smallest_effect);
+  row.set("smallest_effect", result.smallest_effect);
+  if (result.rounds_needed > 0) row.set("rounds_needed", result.rounds_needed);
 }
 
 void count(Comparison& comparison, Verdict verdict) {
   // In the order of the verdicts.
   constexpr std::array kCounts{&Comparison::same, &Comparison::faster, &Comparison::slower,
-                               &Comparison::ambiguous, &Comparison::missing};
+                               &Comparison::undecided, &Comparison::missing};
   ++(comparison.*kCounts.at(static_cast<std::size_t>(verdict)));
 }
 
@@ -193,7 +227,8 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const ScalingOf scaling = scaling_of(runs[i]);
     const char letter = static_cast<char>('A' + i);
-    const bool paired = !runs[i].pair.empty() && runs[i].pair == runs.front().pair;
+    const bool paired = runs[i].run_id == runs.front().run_id ||
+                        (!runs[i].pair.empty() && runs[i].pair == runs.front().pair);
     if (paired) comparison.paired.insert(letter);
     const std::vector<CellPair> pairs = sorted(pairs_of(runs.front().cells, runs[i].cells));
     std::vector<const ResultRow*> shown;
@@ -204,7 +239,6 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
       ResultRow row = described(pair, labels[k], runs.front(), runs[i], letter, across);
       set_side(row, 'a', pair.a, base_scaling);
       set_side(row, 'b', pair.b, scaling);
-      if (pair.a != nullptr && pair.b != nullptr) ++comparison.in_common;
       if (pair.skipped()) {
         row.set("status", "skipped").set("note", pair.any().note);
         ++comparison.skipped;
@@ -216,7 +250,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
           row.set("status", broken->status);
         }
         samples.push_back(pair.samples(paired));
-        row.set("note", why_missing(pair, letter, samples.back()));
+        row.set("note", why_missing(pair, letter, samples.back(), pairs));
         row_of.push_back(comparison.rows.size());
       }
       comparison.rows.push_back(std::move(row));
@@ -226,19 +260,8 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   for (std::size_t i = 0; i < results.size(); ++i) {
     set_result(comparison.rows[row_of[i]], results[i]);
     count(comparison, results[i].verdict);
-    comparison.blind += results[i].blind() ? 1 : 0;
     comparison.differ_apart |= results[i].differs() && !samples[i].paired;
   }
-  std::size_t fewest = std::numeric_limits<std::size_t>::max();
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const CellComparison& result = results[i];
-    const bool counts = comparison.blind > 0 ? result.blind() : result.verdict != Verdict::missing;
-    if (!counts) continue;
-    fewest = std::min({fewest, samples[i].a.size(), samples[i].b.size()});
-    comparison.launches_needed = std::max(comparison.launches_needed,
-                                          launches_needed(comparison.tested(), samples[i].paired));
-  }
-  if (comparison.tested() > 0) comparison.fewest_launches = fewest;
   return comparison;
 }
 

@@ -16,24 +16,22 @@ namespace scalebench {
 /// What a comparison needs of a run.
 struct ComparedRun {
   std::string run_id;
-  std::string pair;  // as in the manifest: runs with the same word are compared round by round
+  std::string pair;  // as in the manifest: runs with the same word are compared round by round, as
+                     // is a run with itself
   std::vector<Cell> cells;
   std::vector<ResultRow> scaling;  // of its scaling.csv
 };
 
 struct Comparison {
   std::vector<ResultRow> rows;  // of compare.csv, run after run
-  std::size_t same = 0, faster = 0, slower = 0, ambiguous = 0, missing = 0;
+  std::size_t same = 0, faster = 0, slower = 0, undecided = 0, missing = 0;
   std::size_t skipped = 0;     // on both sides: no cells
   std::size_t not_tested = 0;  // of other origins
-  std::size_t in_common = 0;   // cells that both sides have, tested or not
-  std::size_t blind = 0;  // of the tested: too few launches for a difference to be found at all
-  std::size_t fewest_launches = 0;  // of a side, among the tested; among the blind where there are
-  std::size_t launches_needed = 0;  // a side, to find a difference among the tested
-  std::set<char> paired = {};       // the letters of runs that were measured in turns with A
-  bool differ_apart = false;        // a cell is faster or slower that was not measured in turns
+  std::set<char> paired = {};  // the letters of runs that were measured in turns with A
+  bool differ_apart = false;   // a cell is faster or slower that was not measured in turns
 
-  std::size_t tested() const { return same + faster + slower + ambiguous; }
+  std::size_t decided() const { return same + faster + slower; }
+  std::size_t tested() const { return decided() + undecided; }
 };
 
 /// Compares every later run with the first; Holm's correction is over the cells of all of them.

@@ -2,46 +2,20 @@
 #include "bench/study/comparison/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <sstream>
 #include <string_view>
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/comparison/decision.hpp"
 
 namespace scalebench {
-
-std::string summary_of(const CompareReport& report) {
-  const Comparison& found = report.comparison;
-  if (report.runs.size() == 1) return "";
-  std::string text =
-      fmt::format("{} cells: {} SAME, {} FASTER, {} SLOWER, {} AMBIGUOUS, {} MISSING",
-                  found.tested() + found.missing, found.same, found.faster, found.slower,
-                  found.ambiguous, found.missing);
-  if (found.skipped > 0) text += fmt::format("; {} skipped by both", found.skipped);
-  if (found.not_tested > 0) text += fmt::format("; {} shown, not tested", found.not_tested);
-  text += fmt::format("; differences up to {:.0f} % do not count\n", 100 * kFloor);
-  if (found.tested() == 0) text += "nothing was tested between the runs' cells\n";
-  if (found.blind > 0) {
-    text += fmt::format(
-        "too few launches: {} a side can show no difference among {} cells{}; it takes {} or "
-        "more\n",
-        found.fewest_launches, found.tested(),
-        found.blind < found.tested() ? fmt::format(", in {} of them", found.blind) : "",
-        found.launches_needed);
-  }
-  // A build may be blamed for what a neighbour did.
-  const CompareReport::Run &a = report.runs[0], &b = report.runs[1];
-  if (found.differ_apart && !a.instance && a.folder != b.folder) {
-    text += "measured apart: what the machine did in between counts, too (--build: in turns)\n";
-  }
-  return text;
-}
 
 namespace {
 
@@ -225,10 +199,16 @@ std::string label_with_differences(const ResultRow& row) {
   return row.get("label") + (differs.empty() ? "" : fmt::format(" ({})", differs));
 }
 
-/// The ratio's, as "[0.981, 1.042]" or in other words between its ends; "-" without one.
-std::string interval_text(const ResultRow& row, fmt::format_string<std::string, std::string> text) {
+/// The ratio's, as "[0.981, 1.042]"; "-" without one.
+std::string interval_text(const ResultRow& row) {
   if (row.get("ratio_low").empty()) return "-";
-  return fmt::format(text, scaled(row.get("ratio_low"), 1, 3), scaled(row.get("ratio_high"), 1, 3));
+  return fmt::format("[{}, {}]", scaled(row.get("ratio_low"), 1, 3),
+                     scaled(row.get("ratio_high"), 1, 3));
+}
+
+/// "24", "1000 or more"
+std::string rounds_text(double rounds) {
+  return fmt::format("{:.0f}{}", rounds, rounds < kTooManyRounds ? "" : " or more");
 }
 
 /// Of one run, those that are wanted.
@@ -247,9 +227,12 @@ std::string line(const ResultRow& row, std::size_t width) {
   std::string text = fmt::format(
       "{:<{}} {:>11} {:>11} {:>7} {:>16} {:>7} {:<9} {:>24}",
       printable(label_with_differences(row)), width, time_text(row.get("seconds_a")),
-      time_text(row.get("seconds_b")), scaled(row.get("ratio"), 1, 3),
-      interval_text(row, "[{}, {}]"), show_p(row.get("p_holm")),
+      time_text(row.get("seconds_b")), scaled(row.get("ratio"), 1, 3), interval_text(row),
+      show_p(row.get("p_holm")),
       verdict.empty() ? row.get("status") == "skipped" ? "skipped" : "-" : verdict, rate_text(row));
+  if (!row.get("rounds_needed").empty()) {
+    text += fmt::format("  {} rounds would tell", rounds_text(number_in(row, "rounds_needed")));
+  }
   text += remarks_on(row);
   return text.erase(text.find_last_not_of(' ') + 1) + "\n";
 }
@@ -318,126 +301,109 @@ std::string heading(const CompareReport::Run& run) {
   return text + difference_table(run.differences, run.config);
 }
 
+/// Of the cells of one run with this verdict the one that `farther` puts first; null: there is
+/// none.
+const ResultRow* farthest(const CompareReport& report, char letter, std::string_view verdict) {
+  const ResultRow* found = nullptr;
+  const auto distance = [](const ResultRow& row) {
+    return std::abs(std::log(number_in(row, "ratio")));
+  };
+  for (const ResultRow* const row : cells_of(report, letter, false)) {
+    if (row->get("verdict") != verdict) continue;
+    if (found == nullptr || distance(*row) > distance(*found)) found = row;
+  }
+  return found;
+}
+
+std::size_t count_of(const CompareReport& report, char letter, std::string_view verdict) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(report.comparison.rows, [&](const ResultRow& row) {
+        return row.get("letter")[0] == letter && row.get("verdict") == verdict;
+      }));
+}
+
+/// "SLOWER in 2 of 12 cells, most in allreduce ring mpi 1 MiB N=2: 1.300 times A's time [1.250,
+/// 1.362]"; empty where no cell has the verdict.
+std::string difference_of(const CompareReport& report, char letter, std::string_view verdict) {
+  const ResultRow* const most = farthest(report, letter, verdict);
+  if (most == nullptr) return "";
+  return fmt::format("{} in {} of {} cells, most in {}: {} times A's time {}", verdict,
+                     count_of(report, letter, verdict), cells_of(report, letter, false).size(),
+                     printable(label_with_differences(*most)), scaled(most->get("ratio"), 1, 3),
+                     interval_text(*most));
+}
+
+/// "3 of 12 cells UNDECIDED: 24 to 90 rounds would tell"
+std::string undecided_of(const CompareReport& report, char letter) {
+  double fewest = kTooManyRounds, most = 0;
+  for (const ResultRow* const row : cells_of(report, letter, false)) {
+    if (row->get("verdict") != "UNDECIDED") continue;
+    fewest = std::min(fewest, number_in(*row, "rounds_needed"));
+    most = std::max(most, number_in(*row, "rounds_needed"));
+  }
+  const std::string rounds =
+      fewest == most ? rounds_text(most) : fmt::format("{:.0f} to {}", fewest, rounds_text(most));
+  return fmt::format("{} of {} cells UNDECIDED: {} rounds would tell",
+                     count_of(report, letter, "UNDECIDED"), cells_of(report, letter, false).size(),
+                     rounds);
+}
+
+/// What was found of one run, in a line.
+std::string answer_of(const CompareReport& report, char letter) {
+  std::vector<std::string> parts;
+  for (const char* const verdict : {"SLOWER", "FASTER"}) {
+    std::string part = difference_of(report, letter, verdict);
+    if (!part.empty()) parts.push_back(std::move(part));
+  }
+  if (count_of(report, letter, "UNDECIDED") > 0) parts.push_back(undecided_of(report, letter));
+  const std::size_t same = count_of(report, letter, "SAME");
+  if (parts.empty() && same > 0) parts.push_back("no difference: every tested cell is the SAME");
+  if (parts.empty()) parts.emplace_back("nothing was tested");
+  return fmt::format("{} against A: {}\n", letter, fmt::join(parts, "; "));
+}
+
 }  // namespace
 
-/// Machines first, then the decision, cells, efficiency, cost.
+std::string summary_of(const CompareReport& report) {
+  const Comparison& found = report.comparison;
+  if (report.runs.size() == 1) return "";
+  std::string text =
+      fmt::format("{} cells: {} SAME, {} FASTER, {} SLOWER, {} UNDECIDED, {} MISSING",
+                  found.tested() + found.missing, found.same, found.faster, found.slower,
+                  found.undecided, found.missing);
+  if (found.skipped > 0) text += fmt::format("; {} skipped by both", found.skipped);
+  if (found.not_tested > 0) text += fmt::format("; {} shown, not tested", found.not_tested);
+  text += fmt::format("; differences up to {:.0f} % do not count, of latencies {:.0f} %\n",
+                      100 * kFloor, 100 * kLatencyFloor);
+  // A build may be blamed for what a neighbour did.
+  const CompareReport::Run &a = report.runs[0], &b = report.runs[1];
+  if (found.differ_apart && !a.instance && a.folder != b.folder) {
+    text += "measured apart: what the machine did in between counts, too (--build: in turns)\n";
+  }
+  for (const CompareReport::Run& run : report.runs) {
+    if (run.letter != 'A') text += answer_of(report, run.letter);
+  }
+  return text;
+}
+
+/// Machines first, then cells, efficiency, cost; the answer last.
 std::string compare_table(const CompareReport& report, bool changed_only) {
   std::string table;
   for (const CompareReport::Run& run : report.runs) table += heading(run);
-  table += decision_text(report);
   for (const CompareReport::Run& run : report.runs) {
     if (run.letter == 'A') continue;
     table += fmt::format(
-        "\n# {} against A: medians of launches; ratio of times, above 1: {} took longer; 95 % "
-        "interval; p: {} test after Holm\n",
-        run.letter, run.letter,
+        "\n# {} against A: medians of launches; ratio: the middle of {} (Hodges-Lehmann), above 1: "
+        "{} took longer; 95 % interval; p after Holm\n",
+        run.letter,
         report.comparison.paired.contains(run.letter)
-            ? "measured in turns, so round by round: signed-rank"
-            : "rank-sum");
+            ? "its rounds' ratios, as both were measured in turns"
+            : "all ratios of their launches",
+        run.letter);
     table += cells_table(report, run.letter, changed_only) + efficiency_table(report, run.letter);
   }
   table += cost_table(report) + throughput_table(report);
-  return table + (report.runs.size() > 1 ? "\n" : "") + summary_of(report);
-}
-
-// As Markdown: GitHub's tables, with everything in a cell taken literally.
-
-namespace {
-
-std::string row_of(const std::vector<std::string>& cells) {
-  std::string row = "|";
-  for (const std::string& cell : cells) row += fmt::format(" {} |", markdown(cell));
-  return row + "\n";
-}
-
-std::string head_of(const std::vector<std::string>& cells) {
-  return row_of(cells) + row_of(std::vector<std::string>(cells.size(), "---"));
-}
-
-std::string cells_of_run(const CompareReport& report, const CompareReport::Run& run,
-                         bool changed_only) {
-  std::string text = fmt::format("\n## {} against A\n\n", run.letter);
-  const std::string letter(1, run.letter);
-  text += head_of({"cell", "A", letter, fmt::format("ratio {}/A", letter), "95 % interval",
-                   "p (Holm)", "verdict", "note"});
-  for (const ResultRow* const row : cells_of(report, run.letter, changed_only)) {
-    text += row_of({label_with_differences(*row), time_text(row->get("seconds_a")),
-                    time_text(row->get("seconds_b")), scaled(row->get("ratio"), 1, 3),
-                    interval_text(*row, "{} to {}"), show_p(row->get("p_holm")),
-                    row->get("verdict"), row->get("note")});
-  }
-  return text;
-}
-
-std::string joined(const std::string& a, std::string_view between, const std::string& b) {
-  return a.empty() || b.empty() ? a + b : fmt::format("{}{}{}", a, between, b);
-}
-
-std::string costs(const std::vector<const ResultRow*>& rows, std::string_view title) {
-  if (rows.empty()) return "";
-  std::string text = fmt::format("\n## {}\n\n", title);
-  text +=
-      head_of({"instance", "usd/h (date)", "model", "sync", "scaling", "N", "instances", "an epoch",
-               "usd an epoch", "images/usd", "to target", "usd to target", "origin", "note"});
-  const auto words = words_apart(rows);
-  for (const ResultRow* const row : rows) {
-    const std::string& price = row->get("usd_per_hour");
-    text += row_of({row->get("instance"),
-                    price.empty() ? "-" : fmt::format("{} ({})", price, row->get("price_date")),
-                    row->get("model"), row->get("gradient_sync"), row->get("scaling"),
-                    row->get("ranks"), row->get("nodes"), time_of(*row), usd_of_epoch(*row),
-                    scaled(row->get("images_per_usd"), 1, 0),
-                    show_time(number_in(*row, "seconds_to_target")),
-                    show_usd(number_in(*row, "usd_to_target")), row->get("origin"),
-                    joined(words.at(row), "; ", row->get("note"))});
-  }
-  return text;
-}
-
-std::string costs_of_steps(const CompareReport& report) {
-  const std::vector<const ResultRow*> rows = throughput_of(report);
-  if (rows.empty()) return "";
-  std::string text = fmt::format("\n## Cost: {}\n\n", kOfSteps);
-  text += head_of({"instance", "model", "dtype", "step", "batch", "N", "instances", "images/s",
-                   "usd a million images", "best", "origin", "note"});
-  const auto words = words_apart(rows);
-  for (const ResultRow* const row : rows) {
-    text += row_of({row->get("instance"), row->get("model"), row->get("dtype"), row->get("step"),
-                    row->get("batch"), row->get("ranks"), row->get("nodes"), images_per_s_of(*row),
-                    show_usd(number_in(*row, "usd_per_million_images")), std::string(best_of(*row)),
-                    row->get("origin"), joined(words.at(row), "; ", row->get("note"))});
-  }
-  return text;
-}
-
-}  // namespace
-
-std::string compare_markdown(const CompareReport& report, bool changed_only) {
-  std::string text = "# Comparison\n\n";
-  for (const CompareReport::Run& run : report.runs) {
-    text += fmt::format("- {}: {} ({}, {})\n", run.letter, markdown(run.manifest.run_id),
-                        markdown(run.manifest.started_utc), markdown(run.manifest.origin));
-    for (const FieldDifference& field : run.differences) {
-      text += fmt::format("  - {} {}: {} -> {}\n", field.set, markdown(field.field),
-                          markdown(field.a), markdown(field.b));
-    }
-    for (const std::string& line : run.config) {
-      text += fmt::format("  - configuration {}\n", markdown(line));
-    }
-  }
-  for (const std::string& sentence : sentences_of(report.decisions)) {
-    text += fmt::format("\n{}\n", markdown(sentence));
-  }
-  std::istringstream summary(summary_of(report));
-  for (std::string line; std::getline(summary, line);) {
-    text += fmt::format("\n{}\n", markdown(line));
-  }
-  for (const CompareReport::Run& run : report.runs) {
-    if (run.letter != 'A') text += cells_of_run(report, run, changed_only);
-  }
-  text += costs(costs_of(report, true), "Cost of an epoch");
-  text += costs(costs_of(report, false), fmt::format("Cost: {}", kOfParts));
-  return text + costs_of_steps(report);
+  return table + (report.runs.size() > 1 ? "\n" : "") + summary_of(report) + decision_text(report);
 }
 
 }  // namespace scalebench

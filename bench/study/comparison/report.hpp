@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scalebench compare has found, and how it is told: as a table for the terminal, as Markdown,
-// as one JSON document, and as files: compare.csv, cost.csv, compare.json.
+// What scalebench compare has found, and how it is told: as a table for the terminal, as one JSON
+// document, and as files: compare.csv, cost.csv, compare.json.
 #pragma once
 
 #include <filesystem>
@@ -36,12 +36,12 @@ struct CompareReport {
   ExitCode code = ExitCode::ok;
 };
 
-/// In words: how many cells were the same, faster and so on, and what that means.
+/// In words: how many cells were the same, faster and so on; the last line is the answer, with its
+/// interval.
 std::string summary_of(const CompareReport& report);
 
 /// `changed_only` leaves out the cells that are the same.
 std::string compare_table(const CompareReport& report, bool changed_only);
-std::string compare_markdown(const CompareReport& report, bool changed_only);
 
 /// All of it as one object, with "cells", "costs" and "decisions" as lists of objects that are
 /// written as they come.

@@ -36,19 +36,17 @@ nlohmann::json json_of(const CompareReport& report) {
   return {{"command", report.command},
           {"runs", runs},
           {"floor", kFloor},
+          {"latency_floor", kLatencyFloor},
           {"warnings", report.warnings},
           {"counts",
            {{"tested", found.tested()},
             {"same", found.same},
             {"faster", found.faster},
             {"slower", found.slower},
-            {"ambiguous", found.ambiguous},
-            {"blind", found.blind},
+            {"undecided", found.undecided},
             {"missing", found.missing},
             {"skipped", found.skipped},
             {"not_tested", found.not_tested}}},
-          {"fewest_launches", found.fewest_launches},
-          {"launches_needed", found.launches_needed},
           {"exit_code", static_cast<int>(report.code)}};
 }
 

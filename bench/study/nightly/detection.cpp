@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "bench/measure/multiple_testing.hpp"
-#include "bench/measure/signed_rank.hpp"
+#include "bench/measure/two_sides.hpp"
 #include "bench/measure/statistics.hpp"
 
 namespace scalebench {

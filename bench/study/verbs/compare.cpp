@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench compare A B ...: cell by cell against the first run; and which instance type to rent.
 // Exit: regression: a cell is SLOWER, or a host is named and --fail-on suspect; incomplete: a cell
-// is MISSING, too few launches to show anything, or no decision between instance types;
-// nothing_measured: no cell that both have could be tested, and no decision was asked for.
+// is MISSING, none could be decided, or no decision between instance types; nothing_measured: no
+// cell that both have could be tested, and no decision was asked for.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -166,7 +166,7 @@ std::vector<Instance> catalog_of(const CompareOptions& options, const std::strin
 
 void require_valid(const CompareOptions& options) {
   require_known("--format", options.format,
-                std::vector<std::string_view>{"table", "csv", "json", "markdown"});
+                std::vector<std::string_view>{"table", "csv", "json"});
   if (options.runs.size() > kMostRuns) {
     fail<UsageError>("{} runs; valid: up to {}", options.runs.size(), kMostRuns);
   }
@@ -337,24 +337,11 @@ ExitCode exit_code_of(const CompareReport& report) {
   if (found.slower > 0) return ExitCode::regression;
   if (report.undecided) return ExitCode::incomplete;
   if (found.tested() > 0) {
-    return found.missing + found.blind > 0 ? ExitCode::incomplete : ExitCode::ok;
+    return found.missing > 0 || found.decided() == 0 ? ExitCode::incomplete : ExitCode::ok;
   }
   // Without a test what an epoch costs may still be what was asked for.
   const bool answered = report.runs.size() == 1 ? !report.costs.empty() : !report.decisions.empty();
   return answered ? ExitCode::ok : ExitCode::nothing_measured;
-}
-
-void warn_of_nothing(CompareReport& report, const std::vector<ComparedRun>& runs,
-                     const std::string& across) {
-  if (report.runs.size() == 1 || report.comparison.tested() > 0) return;
-  std::string text = report.comparison.in_common == 0
-                         ? "the runs have no cell in common: nothing was tested between them"
-                         : "no cell could be tested: nothing was tested between the runs";
-  const JoinHint hint = across.empty() ? join_hint(runs[0].cells, runs[1].cells) : JoinHint();
-  if (report.comparison.in_common == 0 && hint.cells > 0) {
-    text += fmt::format("; --across {} joins {} of them", hint.across, hint.cells);
-  }
-  report.warnings.push_back(text);
 }
 
 void show(const CompareOptions& options, const CompareReport& report, Console& console) {
@@ -364,8 +351,6 @@ void show(const CompareOptions& options, const CompareReport& report, Console& c
     if (!std::cout) fail("stdout is closed or full");
   } else if (options.format == "csv") {
     console.result(csv_text(comparison_schema(), report.comparison.rows));
-  } else if (options.format == "markdown") {
-    console.result(compare_markdown(report, options.changed_only));
   } else {
     console.result(compare_table(report, options.changed_only));
   }
@@ -382,17 +367,16 @@ ExitCode compare(const CompareOptions& options) {
     const std::vector<ComparedRun> compared = cells_of(options, clauses, report.warnings);
     require_one_origin(report.runs, compared);
     report.comparison = compare_runs(compared, options.across);
-    warn_of_nothing(report, compared, options.across);
   }
   report.code = exit_code_of(report);
   Console console(/*speaks=*/true, /*quiet=*/false);
-  show(options, report, console);
   for (const std::string& warning : report.warnings) console.warn(warning);
   if (!options.out.empty()) {
     const std::filesystem::path folder = write_comparison(options.out, report);
     draw_comparison(folder, console);
     console.note(fmt::format("comparison: {}", folder.string()));
   }
+  show(options, report, console);
   return report.code;
 }
 
@@ -475,7 +459,7 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
                   "the instance type that a run was on, as A=p3.8xlarge: shows what epochs and "
                   "images cost");
   verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
-  add_shown(verb, "--format", options.format, "table, csv, json or markdown");
+  add_shown(verb, "--format", options.format, "table, csv or json");
   verb.add_option("--out", options.out,
                   "a new folder for report.html, compare.csv, cost.csv, compare.json and "
                   "figures");

@@ -17,6 +17,7 @@ from view.variants import tell_images
 
 Table = tuple[list[str], list[list[str]]]  # head, rows
 WORKLOAD = ("model", "dataset", "scaling", "variant")  # `variant` is of view.variants
+TOO_MANY_ROUNDS = 1000  # rounds_needed says no larger number
 NOTHING_TESTED = "Nothing was tested between the runs' cells."
 STEPS_ALONE = (
     "Training steps alone, on all ranks at once: no synchronisation, no input, no evaluation. They are no epoch and "
@@ -56,14 +57,14 @@ class Comparison:
         counts = self.document.get("counts")
         return as_count(counts.get(name)) if isinstance(counts, dict) else 0
 
-    def too_few(self) -> str:
-        """That launches are too few to show any difference in some cells; '' where they are enough."""
-        blind, tested = self.counted("blind"), self.tested()
-        if not blind:
+    def open_cells(self) -> str:
+        """How many rounds the cells would take that nothing was shown of; '' where all were decided."""
+        needed = [int(row["rounds_needed"]) for row in self.cells if row["verdict"] == "UNDECIDED" and row["rounds_needed"]]
+        if not needed:
             return ""
-        fewest, needed = (as_count(self.document.get(name)) for name in ("fewest_launches", "launches_needed"))
-        some = f", in {blind} of them" if blind < tested else ""
-        return f"Too few launches: {fewest} a side can show no difference among {tested} cells{some}; it takes {needed} or more."
+        rounds = f"{needed[0]}" if len(set(needed)) == 1 else f"{min(needed)} to {max(needed)}"
+        more = " or more" if max(needed) >= TOO_MANY_ROUNDS else ""
+        return f"{len(needed)} of {self.tested()} cells UNDECIDED: {rounds}{more} rounds would tell."
 
     def untested(self) -> bool:
         """Whether there was something to test, and nothing could be."""
@@ -73,8 +74,7 @@ class Comparison:
         """Whether it leaves open what it was made for, or found something slower: exit codes other than 0 say so."""
         if any(row["status"] != "ok" for row in self.decisions) or not (self.decisions or self.tested()):
             return True
-        none = self.tested() > 0 and not any(map(self.counted, ("same", "faster", "slower")))
-        return bool(self.too_few()) or none or as_count(self.document.get("exit_code")) != 0
+        return as_count(self.document.get("exit_code")) != 0
 
 
 def as_count(value: object) -> int:
@@ -108,9 +108,11 @@ def limits(found: Comparison) -> list[str]:
     """What the verdicts on cells cannot say, as the terminal has it."""
     if found.tested() == 0:
         return []
-    floor = found.document.get("floor")
-    small = f"Differences up to {100 * floor:.0f}\u00a0% do not count." if isinstance(floor, (int, float)) else ""
-    return [words for words in (found.too_few(), small) if words]
+    floor, of_latency = (found.document.get(name) for name in ("floor", "latency_floor"))
+    small = ""
+    if isinstance(floor, (int, float)) and isinstance(of_latency, (int, float)):
+        small = f"Differences up to {100 * floor:.0f}\u00a0% do not count, of latencies {100 * of_latency:.0f}\u00a0%."
+    return [words for words in (found.open_cells(), small) if words]
 
 
 def answers(found: Comparison) -> list[tuple[str, str, str]]:
