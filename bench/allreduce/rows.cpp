@@ -60,7 +60,7 @@ void set_measurement(ResultRow& row, const AllreduceCase& one, const Timing& tim
   row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, summary.ci_high, ranks));
   row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, summary.ci_low, ranks));
   const auto element = static_cast<double>(size_of(one.dtype));
-  row.set("wire_bw_gb_per_s", wire_bw_gb_per_s(sent * element, summary.median));
+  row.set("wire_bw_gb_per_s", algbw_gb_per_s(sent * element, summary.median));
   row.set("skew_seconds", median_of(skews));
   row.set("slowest_rank", most_often_slowest(timing.repetitions));
 }

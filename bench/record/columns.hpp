@@ -29,11 +29,6 @@ inline double busbw_gb_per_s(double bytes, double seconds, int ranks) {
   return algbw_gb_per_s(bytes, seconds) * 2.0 * (ranks - 1) / ranks;
 }
 
-/// What the busiest rank really sent, by its algorithm's own line, over seconds.
-inline double wire_bw_gb_per_s(double sent_bytes, double seconds) {
-  return sent_bytes / seconds * 1e-9;
-}
-
 /// The bandwidths of a row of allreduce.csv, by its size, its number of ranks and these times.
 inline void set_bandwidths(ResultRow& row, double seconds, double low, double high) {
   const double bytes = number_in(row, "size_bytes");
@@ -71,6 +66,7 @@ inline void set_statistics(ResultRow& row, const Summary& summary, bool converge
   row.set("seconds_ci_low", summary.ci_low).set("seconds_ci_high", summary.ci_high);
   row.set("interval", interval_label(std::isnan(summary.ci_low) ? "" : "95%", "repetitions"));
   row.set("seconds_min", summary.min).set("seconds_p5", summary.p5).set("seconds_p95", summary.p95);
+  if (row.schema().has("seconds_p99")) row.set("seconds_p99", summary.p99);
   row.set("seconds_max", summary.max).set("seconds_mean", summary.mean);
   row.set("outliers", summary.outliers).set("converged", converged ? 1 : 0);
 }

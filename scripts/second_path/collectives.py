@@ -39,8 +39,8 @@ def statistics_of(run: Run, table: str, row: Row, by_launch: Mapping[Launch, lis
     run.expect_ends(table, row, "seconds", medians)
     run.expect_name(table, row, medians, "launches")
     run.expect(table, row, "seconds_mean", each(mean))
-    run.expect(table, row, "seconds_p5", each(lambda values: percentile(values, 5)))
-    run.expect(table, row, "seconds_p95", each(lambda values: percentile(values, 95)))
+    for percent in (5, 95, 99):
+        run.expect(table, row, f"seconds_p{percent}", each(lambda values, of=percent: percentile(values, of)))
     run.expect(table, row, "seconds_min", min(map(min, by_launch.values())))
     run.expect(table, row, "seconds_max", max(map(max, by_launch.values())))
     run.expect(table, row, "outliers", sum(map(outliers, by_launch.values())))

@@ -121,35 +121,34 @@ std::vector<double> numbers(const std::vector<LaunchCase>& cases, std::string_vi
   return values;
 }
 
-/// The median over launches of what each says by itself: many repetitions give a launch no more
-/// say.
-double median_over(const std::vector<Summary>& launches, double Summary::*statistic) {
+/// What each launch says by itself: many repetitions give it no more say.
+std::vector<double> of_each(const std::vector<Summary>& launches, double Summary::*statistic) {
   std::vector<double> values;
   for (const Summary& launch : launches) values.push_back(launch.*statistic);
-  return median_of(values);
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  return values;
 }
 
 void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
   std::vector<Summary> launches;
-  std::vector<double> medians;
   Summary over;
   bool converged = true;
   for (const LaunchCase& one : cases) {
     const Summary& launch = launches.emplace_back(summarise(one.seconds));
-    medians.push_back(launch.median);
     over.n += launch.n;
     over.outliers += launch.outliers;
     converged = converged && text_in(*one.row, "converged") != "0";
   }
-  const LaunchInterval interval = across_launches(medians);
+  const LaunchInterval interval = across_launches(of_each(launches, &Summary::median));
   over.median = interval.median;
   over.ci_low = interval.low;
   over.ci_high = interval.high;
   over.min = std::ranges::min(launches, {}, &Summary::min).min;
   over.max = std::ranges::max(launches, {}, &Summary::max).max;
-  over.p5 = median_over(launches, &Summary::p5);
-  over.p95 = median_over(launches, &Summary::p95);
-  over.mean = median_over(launches, &Summary::mean);
+  over.p5 = median_of(of_each(launches, &Summary::p5));
+  over.p95 = median_of(of_each(launches, &Summary::p95));
+  over.p99 = median_of(of_each(launches, &Summary::p99));
+  over.mean = median_of(of_each(launches, &Summary::mean));
   set_statistics(row, over, converged);
   row.set("launches", cases.size());
   row.set("interval", interval_label(interval.kind, "launches"));

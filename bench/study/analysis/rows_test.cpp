@@ -133,6 +133,7 @@ TEST(OverLaunches, TakesTheExtremesOfAllRepetitions) {
   const ResultRow row = join_of({{5, 6, 7}, {4, 6, 8}, {3, 6, 6, 6, 6, 6, 30}});
   EXPECT_EQ(row.get("seconds_min"), "3");
   EXPECT_EQ(row.get("seconds_max"), "30");
+  EXPECT_EQ(row.get("seconds_p99"), "") << "of so few";
   EXPECT_EQ(row.get("outliers"), "2") << "among those of their own launch";
 }
 
@@ -144,6 +145,7 @@ TEST(OverLaunches, GivesALaunchWithMoreRepetitionsNoMoreSayInMeanAndPercentiles)
   EXPECT_EQ(row.get("seconds_mean"), "1") << "of the pooled repetitions 2.75";
   EXPECT_EQ(row.get("seconds_p5"), "1");
   EXPECT_EQ(row.get("seconds_p95"), "1");
+  EXPECT_EQ(row.get("seconds_p99"), "3") << "of the launch that has 100 of them";
   EXPECT_EQ(row.get("seconds_max"), "3");
 }
 

@@ -79,7 +79,7 @@ void set_allreduce(ResultRow& row, const Summary& summary,
                                               .ranks_on_node = ranks / nodes,
                                               .count = count,
                                               .element_bytes = count > 0 ? bytes / count : 0});
-    row.set("wire_bw_gb_per_s", wire_bw_gb_per_s(work.sent_bytes, summary.median));
+    row.set("wire_bw_gb_per_s", algbw_gb_per_s(work.sent_bytes, summary.median));
   }
   row.set("skew_seconds", median_of(column_of(samples, "skew_seconds")));
   row.set("slowest_rank", most_often_slowest(samples));
