@@ -317,10 +317,9 @@ void cifar(std::string_view bytes) {
   load_dataset(file.parent_path().string(), Split::test, {3, 32, 32, 10}, 1);
 }
 
-/// The header; of small pictures, all of it and what a model gets to see.
+/// The header; of small pictures, all of it.
 void jpeg(std::string_view bytes) {
   constexpr std::int64_t kSmall = 1 << 14;
-  constexpr int kSide = 8;
   const std::span file(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   JpegDecoder decoder;
   const JpegDecoder::Size size = decoder.size(file);
@@ -328,10 +327,6 @@ void jpeg(std::string_view bytes) {
   for (const int divisor : {1, 2, 4, 8}) {
     Picture picture;
     decoder.decode(file, divisor, picture);
-    std::vector<float> out(std::size_t{3} * kSide * kSide);
-    resize(picture, training_crop(picture.height, picture.width, 1, 1, divisor), kSide, kSide, out);
-    resize(picture, evaluation_crop(picture.height, picture.width, kSide, kSide), kSide, kSide,
-           out);
   }
 }
 

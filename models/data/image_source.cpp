@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/data/image_source.hpp"
 
+#include <torch/nn/functional/upsampling.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -52,6 +55,13 @@ int divisor_for(const Crop& crop, const ImageShape& out) {
     if (crop.height >= divisor * out.height && crop.width >= divisor * out.width) return divisor;
   }
   return 1;
+}
+
+/// The whole pixels nearest to a part of one side, at least one.
+torch::Tensor part_of(const torch::Tensor& pixels, int side, double start, double length) {
+  const auto first = std::clamp<std::int64_t>(std::llround(start), 0, pixels.size(side) - 1);
+  const auto most = pixels.size(side) - first;
+  return pixels.narrow(side, first, std::clamp<std::int64_t>(std::llround(length), 1, most));
 }
 
 ImageFolder checked_list(const std::filesystem::path& directory, Split split,
@@ -132,6 +142,23 @@ Batch ImageStore::at(const torch::Tensor& indices, int, const std::stop_token&) 
           labels_.index_select(0, indices)};
 }
 
+void write_resized(const Picture& picture, const Crop& crop, const ImageShape& model,
+                   std::span<float> pixels) {
+  auto* const bytes = const_cast<std::uint8_t*>(picture.pixels.data());  // which nothing writes
+  auto part = torch::from_blob(bytes, {1, picture.height, picture.width, 3}, torch::kUInt8);
+  part = part_of(part, 1, crop.top, crop.height);
+  part = part_of(part, 2, crop.left, crop.width).permute({0, 3, 1, 2});
+  const auto resized = torch::nn::functional::interpolate(
+      part.to(torch::kFloat, false, false, torch::MemoryFormat::Contiguous),
+      torch::nn::functional::InterpolateFuncOptions()
+          .size(std::vector<std::int64_t>{model.height, model.width})
+          .mode(torch::kBilinear)
+          .align_corners(false)
+          .antialias(true));
+  auto out = torch::from_blob(pixels.data(), {1, 3, model.height, model.width});
+  out.copy_(crop.mirrored ? resized.flip({3}) : resized).mul_(2.0 / 255).sub_(1);
+}
+
 JpegImages::JpegImages(const std::filesystem::path& directory, Split split, const ImageShape& model,
                        std::uint64_t seed, BadImages policy)
     : list_(checked_list(directory, split, model)),
@@ -153,7 +180,7 @@ void JpegImages::read_one(std::int64_t index, int epoch, JpegDecoder& decoder,
   const double across = static_cast<double>(picture.width) / width;
   crop = {crop.top * down, crop.left * across, crop.height * down, crop.width * across,
           crop.mirrored};
-  resize(picture, crop, model_.height, model_.width, pixels);
+  write_resized(picture, crop, model_, pixels);
 }
 
 bool JpegImages::known_bad(std::int64_t index) const {

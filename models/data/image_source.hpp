@@ -103,6 +103,12 @@ class ImageStore final : public ImageSource {
   torch::Tensor labels_;
 };
 
+/// Writes the crop of an RGB picture, to whole pixels of it, as float32 (3, height, width) of the
+/// model in [-1, 1]: bilinear, where pixels get fewer over all of those that one of them covers,
+/// and over nothing outside of the crop (as torchvision with antialias).
+void write_resized(const Picture& picture, const Crop& crop, const ImageShape& model,
+                   std::span<float> pixels);
+
 // The images of an ImageFolder as batches on the CPU, read when they are needed: file, crop, decode
 // at the smallest size that has enough pixels, resize, one image after the other. All files stay on
 // disk; a step's cost is its images' decoding.

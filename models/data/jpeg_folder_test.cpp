@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "collectives/transport/thread_ranks_test.hpp"
 #include "models/data/batch_stream.hpp"
@@ -11,6 +14,29 @@ namespace scalebench::jpeg_folder_test {
 namespace {
 
 constexpr ImageShape kShape{3, 16, 16, 10};
+
+/// One row of four pixels of 0, 10, 20, 30, as a model of 1 x `width` sees `crop` of it: the red,
+/// as 0 to 255 again.
+std::vector<double> reds_of(const Crop& crop, int width) {
+  const Picture picture{1, 4, {0, 0, 255, 10, 0, 255, 20, 0, 255, 30, 0, 255}};
+  std::vector<float> out(static_cast<std::size_t>(3) * static_cast<std::size_t>(width));
+  write_resized(picture, crop, {3, 1, width, 10}, out);
+  EXPECT_NEAR(out.back(), 1, 1e-5) << "blue comes last";
+  std::vector<double> reds(out.begin(), out.begin() + width);
+  for (double& red : reds) red = std::round((red + 1) * 127.5 * 100) / 100;
+  return reds;
+}
+
+TEST(WriteResized, TakesTheCropAloneAndMirrorsIt) {
+  EXPECT_THAT(reds_of({0, 1, 1, 2}, 2), testing::ElementsAre(10, 20));
+  EXPECT_THAT(reds_of({0, 1.4, 1, 2.4, true}, 2), testing::ElementsAre(20, 10));
+  EXPECT_THAT(reds_of({0, 1, 1, 2}, 1), testing::ElementsAre(15)) << "nothing outside of it";
+}
+
+TEST(WriteResized, CountsEveryPixelWhenThereAreFewer) {
+  // Triangle weights 3, 3, 1 of 7, as Pillow's.
+  EXPECT_THAT(reds_of({0, 0, 1, 4}, 2), testing::ElementsAre(7.14, 22.86));
+}
 
 class JpegFolderTest : public testing::Test {
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG in memory to pixels, by libjpeg-turbo, and part of a picture to a model's input. A build
+// JPEG in memory to pixels, by libjpeg-turbo, and which part of a picture a model sees. A build
 // without the library has no_jpeg.cpp instead of jpeg.cpp, where every call throws Unavailable.
 // Large images can be decoded at a half, a quarter or an eighth of their size: the inverse cosine
 // transform then works on fewer coefficients.
@@ -68,14 +68,5 @@ Crop training_crop(int height, int width, std::uint64_t seed, int epoch, std::in
 
 /// The largest part in the middle with the sides' ratio of the output, less 1/8.
 Crop evaluation_crop(int height, int width, int out_height, int out_width);
-
-// The resizing: bilinear, where pixels get fewer with a triangle as wide as the reduction, so that
-// every source pixel counts (Pillow's "bilinear", torchvision's antialias). Phases: rows, then
-// columns. Cost: about 2 * (out width * rows + out pixels) * 3 * taps flops.
-
-/// Writes float32 (3, out_height, out_width) in [-1, 1] to `out`, which has exactly that size.
-/// `crop` is in pixels of `picture`.
-void resize(const Picture& picture, const Crop& crop, int out_height, int out_width,
-            std::span<float> out);
 
 }  // namespace scalebench
