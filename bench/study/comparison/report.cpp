@@ -206,9 +206,12 @@ std::string interval_text(const ResultRow& row) {
                      scaled(row.get("ratio_high"), 1, 3));
 }
 
-/// "24", "1000 or more"
-std::string rounds_text(double rounds) {
-  return fmt::format("{:.0f}{}", rounds, rounds < kTooManyRounds ? "" : " or more");
+/// "24 rounds would tell", "4 to 24 launches a side would tell", "1000 or more rounds would tell".
+std::string what_would_tell(const CompareReport& report, char letter, double fewest, double most) {
+  return fmt::format("{}{:.0f}{} {} would tell",
+                     fewest < most ? fmt::format("{:.0f} to ", fewest) : "", most,
+                     most < kTooManyRounds ? "" : " or more",
+                     report.comparison.paired.contains(letter) ? "rounds" : "launches a side");
 }
 
 /// Of one run, those that are wanted.
@@ -222,7 +225,7 @@ std::vector<const ResultRow*> cells_of(const CompareReport& report, char letter,
   return cells;
 }
 
-std::string line(const ResultRow& row, std::size_t width) {
+std::string line(const CompareReport& report, const ResultRow& row, std::size_t width) {
   const std::string& verdict = row.get("verdict");
   std::string text = fmt::format(
       "{:<{}} {:>11} {:>11} {:>7} {:>16} {:>7} {:<9} {:>24}",
@@ -231,7 +234,8 @@ std::string line(const ResultRow& row, std::size_t width) {
       show_p(row.get("p_holm")),
       verdict.empty() ? row.get("status") == "skipped" ? "skipped" : "-" : verdict, rate_text(row));
   if (!row.get("rounds_needed").empty()) {
-    text += fmt::format("  {} rounds would tell", rounds_text(number_in(row, "rounds_needed")));
+    const double needed = number_in(row, "rounds_needed");
+    text += "  " + what_would_tell(report, row.get("letter")[0], needed, needed);
   }
   text += remarks_on(row);
   return text.erase(text.find_last_not_of(' ') + 1) + "\n";
@@ -246,7 +250,7 @@ std::string cells_table(const CompareReport& report, char letter, bool changed_o
   std::string table = fmt::format("{:<{}} {:>11} {:>11} {:>7} {:>16} {:>7} {:<9} {:>24}\n", "cell",
                                   width, "A", letter, "ratio", "interval", "p", "verdict", "rate");
   for (const ResultRow* const row : cells_of(report, letter, changed_only)) {
-    table += line(*row, width);
+    table += line(report, *row, width);
   }
   return table;
 }
@@ -341,11 +345,9 @@ std::string undecided_of(const CompareReport& report, char letter) {
     fewest = std::min(fewest, number_in(*row, "rounds_needed"));
     most = std::max(most, number_in(*row, "rounds_needed"));
   }
-  const std::string rounds =
-      fewest == most ? rounds_text(most) : fmt::format("{:.0f} to {}", fewest, rounds_text(most));
-  return fmt::format("{} of {} cells UNDECIDED: {} rounds would tell",
-                     count_of(report, letter, "UNDECIDED"), cells_of(report, letter, false).size(),
-                     rounds);
+  return fmt::format("{} of {} cells UNDECIDED: {}", count_of(report, letter, "UNDECIDED"),
+                     cells_of(report, letter, false).size(),
+                     what_would_tell(report, letter, fewest, most));
 }
 
 /// What was found of one run, in a line.
