@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a forecast takes for granted, and says: how ranks of a strategy that was not measured
-// disturb each other, by what allreduce nodes go on that cannot have the measured one, and the
-// latency of a link that names none.
+// What a forecast takes for granted, and says: by what allreduce nodes go on that cannot have the
+// measured one, and the latency of a link that names none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,31 +66,6 @@ CaseOfRun on_one_host(std::vector<std::string> algorithms) {
   return made;
 }
 
-CaseOfRun unmeasured(const std::string& strategy, const CaseOfRun& measured) {
-  CaseOfRun made = measured;
-  made.of.strategy = strategy;
-  made.of.legs.clear();
-  made.of.measured_like = {measured.of};
-  return made;
-}
-
-TEST(UnmeasuredStrategy, HasRanksThatDisturbEachOtherAsTheMeasuredOne) {
-  const CaseOfRun measured = on_one_host({});
-  const RankLayout two{2, 1};
-  const Predictor mirrored(measured.of), naive(unmeasured("naive", measured).of);
-  EXPECT_NEAR(naive.contention(two), kContention, 1e-9);
-  EXPECT_NEAR(naive.transfer(two), kTransfer, 1e-9);
-  EXPECT_NEAR(naive.calibration().static_wait, kWait, 1e-9);
-  EXPECT_GE(naive.forecast({two}).step_seconds, mirrored.forecast({two}).step_seconds)
-      << "more messages for the same bytes";
-  // What the strategy itself makes of it is not taken over.
-  EXPECT_EQ(Predictor(unmeasured("bucketed_overlap", measured).of).overlap(two), 1);
-  const Predictor servers(unmeasured("ps_async", measured).of);
-  EXPECT_NEAR(servers.contention(two), kContention, 1e-9);
-  EXPECT_EQ(servers.transfer(two), 1);
-  EXPECT_EQ(servers.calibration().static_wait, 0);
-}
-
 /// The rows of forecasts for eight ranks, and what would change, by what_if.
 std::map<std::string, ResultRow> asked(const CaseOfRun& of, const std::string& link,
                                        std::optional<double> latency) {
@@ -129,9 +103,9 @@ TEST(NodesBehindALink, AreSkippedWithoutSuchAnAllreduce) {
 }
 
 TEST(NodesBehindALink, TakeTheHalvesOfARing) {
-  const CaseOfRun sharded = unmeasured("zero1", on_one_host({"naive", "ring"}));
+  CaseOfRun sharded = on_one_host({"naive", "ring"}), without = on_one_host({"naive"});
+  sharded.of.strategy = without.of.strategy = "zero1";
   EXPECT_EQ(asked(sharded, "24gbit,5us", 5e-6).at("").get("allreduce"), "ring");
-  const CaseOfRun without = unmeasured("zero1", on_one_host({"naive"}));
   EXPECT_EQ(asked(without, "24gbit,5us", 5e-6).at("").get("status"), "skipped");
 }
 

@@ -13,39 +13,17 @@ namespace {
 /// Student's t that 95 % stay below in size.
 double t_of(std::size_t degrees) { return student_t_quantile(0.025, static_cast<double>(degrees)); }
 
-double squares(const std::vector<double>& errors, double around) {
-  double sum = 0;
-  for (const double error : errors) sum += (error - around) * (error - around);
-  return sum;
-}
-
 }  // namespace
-
-double ErrorsLeftOut::mean() const {
-  if (errors.empty()) return std::nan("");
-  return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-}
 
 void ErrorsLeftOut::add(const ErrorsLeftOut& others) {
   errors.insert(errors.end(), others.errors.begin(), others.errors.end());
   degrees += others.degrees;
 }
 
-double ErrorsLeftOut::shift() const {
-  if (errors.size() < kFewestToShift || !is_enough()) return 0;
-  const auto k = static_cast<double>(errors.size());
-  const double of_mean = std::sqrt(squares(errors, mean()) / (k - 1) / k);
-  return std::abs(mean()) > t_of(degrees) * of_mean ? mean() : 0;
-}
-
 double ErrorsLeftOut::reach() const {
   if (!is_enough()) return std::nan("");
-  const auto k = static_cast<double>(errors.size());
-  const double around = shift();
-  // A mean that is taken off is itself uncertain; around 0 nothing was taken off.
-  const double variance =
-      around == 0 ? squares(errors, 0) / k : squares(errors, around) / (k - 1) * (1 + 1 / k);
-  return t_of(degrees) * std::sqrt(variance);
+  const double squares = std::inner_product(errors.begin(), errors.end(), errors.begin(), 0.0);
+  return t_of(degrees) * std::sqrt(squares / static_cast<double>(errors.size()));
 }
 
 ErrorsLeftOut left_out(const PredictionCase& of) {
@@ -77,15 +55,14 @@ Band widened(const Band& draws, double seconds, const ErrorsLeftOut& errors, std
     return {std::fmin(draws.low, seconds * std::exp(-reach)),
             std::fmax(draws.high, seconds * std::exp(reach))};
   }
-  const double middle = std::log(seconds) - errors.shift(), reach = errors.reach();
+  const double reach = errors.reach();
   // fmin, fmax: without draws the errors alone.
-  return {std::fmin(draws.low, std::exp(middle - reach)),
-          std::fmax(draws.high, std::exp(middle + reach))};
+  return {std::fmin(draws.low, seconds * std::exp(-reach)),
+          std::fmax(draws.high, seconds * std::exp(reach))};
 }
 
 std::string basis_of(const ErrorsLeftOut& errors) {
-  if (!errors.is_enough()) return "measurement";
-  return errors.shift() == 0 ? "left_out" : "left_out_shifted";
+  return errors.is_enough() ? "left_out" : "measurement";
 }
 
 }  // namespace scalebench

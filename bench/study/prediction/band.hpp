@@ -22,19 +22,13 @@ struct ErrorsLeftOut {
   std::vector<double> errors{};
   std::size_t degrees = 0;  // of freedom: one less than errors in each case they are from
 
-  double mean() const;  // NaN without any
-  /// 95 % of further errors lie that far from 0 (with `shift()`: from the mean), by Student's t:
-  /// each was predicted from the others of its case, which costs a degree of freedom. NaN without
-  /// any.
+  /// 95 % of further errors lie that far from 0, by Student's t: each was predicted from the others
+  /// of its case, which costs a degree of freedom. NaN without any.
   double reach() const;
-  /// The mean where at least kFewestToShift errors say that it is none of chance; else 0.
-  double shift() const;
   bool is_enough() const { return degrees > 0; }
   /// Those of another case: in one run the model's relative errors are taken to be of one size.
   void add(const ErrorsLeftOut& others);
 };
-
-inline constexpr std::size_t kFewestToShift = 3;
 
 /// Of every N of the case that can be predicted from the others; none where there is one N.
 ErrorsLeftOut left_out(const PredictionCase& of);
@@ -45,7 +39,7 @@ ErrorsLeftOut left_out(const PredictionCase& of);
 /// one launch.
 Band widened(const Band& draws, double seconds, const ErrorsLeftOut& errors, std::size_t launches);
 
-/// What the band is of, in one word for a cell: "measurement", "left_out" or "left_out_shifted".
+/// What the band is of, in one word for a cell: "measurement" or "left_out".
 std::string basis_of(const ErrorsLeftOut& errors);
 
 }  // namespace scalebench

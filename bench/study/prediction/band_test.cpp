@@ -33,7 +33,6 @@ TEST(Band, IsAsWideAsTheErrorsSay) {
   const ErrorsLeftOut errors{{0.02, -0.04, 0.02}, 2};
   const double reach = student_t_quantile(0.025, 2) * std::sqrt(0.0024 / 3);
   EXPECT_NEAR(errors.reach(), reach, 1e-12);
-  EXPECT_EQ(errors.shift(), 0);
   const Band band = widened({0.99, 1.01}, 1, errors, 3);
   EXPECT_NEAR(band.low, std::exp(-reach), 1e-12);
   EXPECT_NEAR(band.high, std::exp(reach), 1e-12);
@@ -41,19 +40,6 @@ TEST(Band, IsAsWideAsTheErrorsSay) {
   // Never narrower than the measurement's own noise.
   EXPECT_EQ(widened({0.5, 2}, 1, errors, 3).low, 0.5);
   EXPECT_EQ(widened({0.5, 2}, 1, errors, 3).high, 2);
-}
-
-TEST(Band, MovesOnlyWhenThreeErrorsAgree) {
-  const ErrorsLeftOut two{{-0.10, -0.11}, 1};
-  EXPECT_EQ(two.shift(), 0);
-  EXPECT_NEAR(two.mean(), -0.105, 1e-12);
-  const ErrorsLeftOut three{{-0.10, -0.11, -0.12}, 2};
-  EXPECT_NEAR(three.shift(), -0.11, 1e-12);
-  const double reach = student_t_quantile(0.025, 2) * 0.01 * std::sqrt(1 + 1.0 / 3);
-  const Band band = widened({0.999, 1.001}, 1, three, 3);
-  EXPECT_NEAR(band.high, std::exp(0.11 + reach), 1e-12);
-  EXPECT_EQ(basis_of(three), "left_out_shifted");
-  EXPECT_EQ((ErrorsLeftOut{{-0.10, 0.11, -0.12}, 2}).shift(), 0);
 }
 
 // Worlds in which every launch of an epoch and of an allreduce varies as if by chance.

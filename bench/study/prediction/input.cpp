@@ -259,7 +259,6 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
 }  // namespace
 
 std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profiles,
-                                    const std::vector<std::string>& strategies,
                                     const FitModel& model) {
   const EpochRows rows = epochs_in(run);
   std::vector<CaseOfRun> cases;
@@ -280,29 +279,7 @@ std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profil
     std::ranges::sort(found.of.legs, {}, &EpochLeg::at);
     for (const EpochLeg& leg : found.of.legs) found.measured.push_back(leg.at);
   }
-  if (strategies.empty()) return cases;
-  std::vector<CaseOfRun> chosen;
-  std::set<std::string> models_done;
-  for (const CaseOfRun& first : cases) {
-    const auto key_of = [](const ResultRow& like) {
-      return like.get("model") + "/" + like.get("scaling") + "/" + like.get("origin");
-    };
-    const std::string key = key_of(first.like);
-    if (!models_done.insert(key).second) continue;
-    for (const std::string& strategy : strategies) {
-      const auto same = [&](const CaseOfRun& one) {
-        return one.of.strategy == strategy && key_of(one.like) == key;
-      };
-      const std::size_t before = chosen.size();
-      std::ranges::copy_if(cases, std::back_inserter(chosen), same);
-      if (chosen.size() > before) continue;
-      ResultRow like = first.like;
-      chosen.push_back(case_like(like.set("gradient_sync", strategy), run, profiles, rows, model));
-      chosen.back().measured = first.measured;
-      if (first.missing.empty()) chosen.back().of.measured_like = {first.of};
-    }
-  }
-  return chosen;
+  return cases;
 }
 
 }  // namespace scalebench

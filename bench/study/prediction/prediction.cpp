@@ -129,7 +129,6 @@ PredictionCase resampled(PredictionCase of, const std::function<std::size_t(std:
       }
     }
   }
-  for (PredictionCase& like : of.measured_like) like = resampled(std::move(like), random);
   return of;
 }
 
@@ -246,10 +245,6 @@ std::optional<PredictedStep> Predictor::modelled(const EpochLeg& leg, const Step
 /// Nothing here is cut off on one side: what the measured N have lost, and no factor could hold,
 /// would be missing on every other N.
 void Predictor::calibrate() {
-  if (case_.legs.empty() && !case_.measured_like.empty()) {
-    calibrate_like(case_.measured_like.front());
-    return;
-  }
   std::map<double, std::vector<double>> contention;
   double expected_jitter = 0, measured_jitter = 0, jitter = 0, static_wait = 0, legs = 0;
   for (const EpochLeg& leg : case_.legs) {
@@ -280,15 +275,6 @@ void Predictor::calibrate() {
   }
   calibrate_other();
   calibrate_transfer();
-}
-
-/// As ranks disturb each other there. Not how much is hidden, which is the strategy's own; nor how
-/// long they wait or an allreduce takes, where it does neither.
-void Predictor::calibrate_like(const PredictionCase& measured) {
-  calibration_ = Predictor(measured).calibration();
-  calibration_.overlap = unmeasured_overlap();
-  if (!is_synchronous(case_.strategy)) calibration_.static_wait = 0;
-  if (travel_of(case_.strategy).carrier == Carrier::messages) calibration_.transfer = Beside();
 }
 
 /// On a core that computes, communication beside the backward pass hides nothing.

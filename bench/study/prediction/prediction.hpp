@@ -65,9 +65,6 @@ struct PredictionCase {
   /// Bytes and steps of an algorithm's busiest rank.
   std::function<AllreduceWork(std::string_view algorithm, double size_bytes, const RankLayout& at)>
       work_of{};
-  /// Of a strategy without legs at most one: another of the same model, that was measured. Ranks
-  /// are taken to disturb each other as there.
-  std::vector<PredictionCase> measured_like{};
 };
 
 /// What ranks beside each other do to something, by how many they are: a factor that is 1 for a
@@ -165,7 +162,6 @@ class Predictor {
   MessageCost message(const RankLayout& at, const AssumedNetwork& network) const;
   double beside(const RankLayout& at) const;
   void calibrate();
-  void calibrate_like(const PredictionCase& measured);
   Beside unmeasured_overlap() const;
   void calibrate_other();
   void calibrate_transfer();

@@ -122,25 +122,9 @@ void set_forecast(ResultRow& row, const Forecast& forecast, const Ensemble& by, 
                                              : "model");
 }
 
-/// By which part of the step the error is made: predicted less measured, over the measured step.
-/// States are means over all ranks; where some are servers they do not sum to a worker's step.
-void set_parts_of_error(ResultRow& row, const Forecast& forecast, const EpochLeg& leg) {
-  if (leg.workers != leg.at.ranks) return;
-  const EpochSample epoch = leg.middle();
-  const double measured = epoch.seconds / leg.steps();
-  const auto part = [&](const char* column, double predicted, double of_epoch) {
-    row.set(column, (predicted - of_epoch / leg.steps()) / measured);
-  };
-  part("error_compute", forecast.step.compute_seconds, epoch.compute_seconds);
-  part("error_exposed", forecast.step.exposed_seconds, epoch.transfer_seconds);
-  part("error_wait", forecast.wait_seconds, epoch.wait_static_seconds + epoch.wait_jitter_seconds);
-  part("error_other", forecast.step.other_seconds, epoch.other_seconds);
-}
-
 /// What is said of the measured N by all but the largest.
 void add_checks(const CaseOfRun& found, const ErrorsLeftOut& errors, Rows& rows, int draws) {
   const PredictionCase& of = found.of;
-  if (of.legs.empty()) return;
   const int largest = of.legs.back().at.ranks;
   const Ensemble ensemble(without(of, largest), errors, draws);
   for (const EpochLeg& leg : of.legs) {
@@ -159,7 +143,6 @@ void add_checks(const CaseOfRun& found, const ErrorsLeftOut& errors, Rows& rows,
     row.set("measured_step_seconds", measured);
     row.set("measured_efficiency", forecast.scaling.efficiency * forecast.step_seconds / measured);
     row.set("error", forecast.step_seconds / measured - 1);
-    set_parts_of_error(row, forecast, leg);
     // Else the band is that of what is predicted, without the noise of what was measured.
     if (ensemble.errors.is_enough()) {
       row.set("inside", band.low <= measured && measured <= band.high ? 1 : 0);
@@ -237,12 +220,6 @@ Question carried(const PredictionCase& of, const Predictor& by, Question questio
 /// What a forecast takes for granted that no column says.
 void remark_assumptions(ResultRow& row, const CaseOfRun& found, const Question& question) {
   const PredictionCase& of = found.of;
-  if (of.legs.empty()) {
-    row.add_note(of.measured_like.empty()
-                     ? "not measured on N > 1: ranks taken as undisturbed"
-                     : fmt::format("not measured on N > 1: ranks disturbed as with {}",
-                                   of.measured_like.front().strategy));
-  }
   if (!question.algorithm.empty() && row.get("kind") == "forecast") {
     row.add_note(fmt::format("{} needs one host: {} is the fastest measured one that does not",
                              of.algorithm, question.algorithm));
@@ -311,8 +288,7 @@ ErrorsLeftOut errors_of(const std::vector<CaseOfRun>& cases, const std::string& 
                         bool held_out) {
   ErrorsLeftOut all;
   for (const CaseOfRun& one : cases) {
-    const bool counts = one.missing.empty() && !one.of.legs.empty();
-    if (!counts || one.like.get("origin") != origin) continue;
+    if (!one.missing.empty() || one.like.get("origin") != origin) continue;
     all.add(left_out(held_out ? without(one.of, one.of.legs.back().at.ranks) : one.of));
   }
   return all;

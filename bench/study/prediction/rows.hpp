@@ -29,14 +29,12 @@ struct CaseOfRun {
   PredictionCase of;
   ResultRow like;         // of epoch.csv: model, transport and so on; of the largest N
   std::string missing{};  // why nothing can be predicted; else empty
-  /// Where its N > 1 were measured; of a strategy that was not, those of the model's first one.
+  /// Where its N > 1 were measured.
   std::vector<RankLayout> measured{};
 };
 
-/// In order of first appearance. `strategies`: of these, whether they were measured or not, with
-/// the transport, allreduce and scaling of the model's first strategy; empty: those measured.
+/// In order of first appearance.
 std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profiles,
-                                    const std::vector<std::string>& strategies,
                                     const FitModel& model);
 
 struct PredictionQuestions {

@@ -430,12 +430,6 @@ GradientTravel travel_of(std::string_view strategy) {
   return found == kStrategies.end() ? GradientTravel() : found->travel;
 }
 
-std::vector<std::string_view> predictable_strategies() {
-  std::vector<std::string_view> names;
-  for (const Strategy& strategy : kStrategies) names.push_back(strategy.name);
-  return names;
-}
-
 PredictedStep step_of(std::string_view strategy, const StepInputs& inputs) {
   const auto found = std::ranges::find(kStrategies, strategy, &Strategy::name);
   if (found == kStrategies.end()) {

@@ -169,9 +169,6 @@ struct GradientTravel {
 };
 GradientTravel travel_of(std::string_view strategy);
 
-/// Strategies that there is a formula for.
-std::vector<std::string_view> predictable_strategies();
-
 /// Throws Unavailable, with the reason, for what cannot be predicted.
 PredictedStep step_of(std::string_view strategy, const StepInputs& inputs);
 

@@ -40,7 +40,6 @@ struct PredictOptions {
   std::string link;      // RATE[,LATENCY]
   std::string topology;  // empty: nothing is simulated
   int per_node = 0;
-  std::string gradient_syncs;  // empty: those of the run
   std::vector<std::string> traces;
   double bucket_mb = 25;
   double fusion_mb = 128;
@@ -100,20 +99,6 @@ PredictionQuestions questions_of(const PredictOptions& options) {
   return questions;
 }
 
-/// Those that there are formulas for; what can be measured and not predicted says so.
-std::vector<std::string> strategies_of(const std::string& text) {
-  if (text.empty()) return {};
-  std::vector<std::string> names = split_list("--gradient-sync", text);
-  for (const std::string& name : names) {
-    require_known("gradient sync", name, known_names().gradient_syncs);
-    const std::vector<std::string_view> valid = predictable_strategies();
-    if (std::ranges::find(valid, name) != valid.end()) continue;
-    fail<UsageError>("--gradient-sync {}: cannot be predicted; valid: {}", name,
-                     fmt::join(valid, ", "));
-  }
-  return names;
-}
-
 /// Each launch's own record of its steps; and those given, by model.
 Profiles profiles_of(const StoredRun& run, const std::vector<std::string>& given) {
   Profiles profiles;
@@ -142,9 +127,8 @@ void require_used(const std::vector<std::string>& given, const std::set<std::str
 
 /// Throws unless something in the run can be predicted.
 std::vector<CaseOfRun> cases_of(const PredictOptions& options, const StoredRun& run) {
-  const std::vector<std::string> strategies = strategies_of(options.gradient_syncs);
   const Profiles profiles = profiles_of(run, options.traces);
-  std::vector<CaseOfRun> cases = cases_of_run(run, profiles, strategies, allreduce_fit_model());
+  std::vector<CaseOfRun> cases = cases_of_run(run, profiles, allreduce_fit_model());
   const std::string folder = options.run.string();
   if (cases.empty()) {
     fail<UsageError>("{}: no epoch of a gradient sync on 2 or more ranks to begin from", folder);
@@ -239,8 +223,6 @@ void add_predict(CLI::App& verb, Invocation& invocation) {
       "or fat_tree:NODES_OF_A_SWITCH:OVERSUBSCRIPTION as fat_tree:16:4");
   verb.add_option("--per-node", options.per_node,
                   "ranks of a node (default: as in the run; with --link on one host: 1)");
-  verb.add_option("--gradient-sync", options.gradient_syncs,
-                  "strategies to predict, measured or not (default: those of the run)");
   verb.add_option("--trace", options.traces,
                   "a step that bench_epoch --record-trace recorded, instead of the run's own")
       ->type_name("FILE");

@@ -21,7 +21,6 @@ SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset", "dtype
 BANDS = {
     "measurement": "95 % by draws of launches and steps and Student's t",
     "left_out": "95 % by the errors of each measured N left out",
-    "left_out_shifted": "95 % by the errors of each measured N left out, around what they say",
 }
 
 
