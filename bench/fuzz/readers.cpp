@@ -179,8 +179,10 @@ void make_rows(ImportedFile file, const Schema& schema) {
   require_cases(launches);
   const ImportedRows rows = imported_rows(launches, schema, {"run", "imported", ""});
   import_table(rows.cases);
-  why_no_speedup(rows.cases);
-  if (schema.file == epoch_schema().file) answers_of_import(rows.cases);
+  why_no_speedup(rows);
+  if (schema.file != epoch_schema().file) return;
+  StudyTables tables;
+  put_answers(tables, imported_legs(rows.cases, rows.launches));
 }
 
 /// Without what a user may set, and with it.

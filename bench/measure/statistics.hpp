@@ -47,15 +47,15 @@ struct MedianRanks {
 /// Requires n >= 6. For n_effective < n the positions are those of the smaller sample, stretched.
 MedianRanks median_ranks(std::size_t n, double n_effective);
 
-/// The median of launch medians (or of ratios in rounds) with its interval, and how that was made:
-/// from six on interpolated between order statistics, so that it covers 95 % also where those alone
-/// would cover 99 %.
+/// What launches or rounds say together, with its interval, and how that was made.
 struct LaunchInterval {
-  double median = 0;
+  double value = 0;
   double low = 0;
   double high = 0;
   std::string_view kind;  // "95%" from 6 launches on, "range" below, "" with one
 };
+/// The median of launch medians (or of ratios in rounds); its interval is interpolated between
+/// order statistics, so that it covers 95 % also where those alone would cover 99 %.
 LaunchInterval across_launches(std::span<const double> launch_medians);
 
 /// P(|Z| > |z|) of a standard normal Z.

@@ -56,7 +56,7 @@ inline std::string interval_label(std::string_view kind, std::string_view of) {
 /// Sets NAME, NAME_ci_low and NAME_ci_high.
 inline void set_interval(ResultRow& row, const std::string& name, const LaunchInterval& interval,
                          double factor = 1) {
-  row.set(name, factor * interval.median).set(name + "_ci_low", factor * interval.low);
+  row.set(name, factor * interval.value).set(name + "_ci_low", factor * interval.low);
   row.set(name + "_ci_high", factor * interval.high);
 }
 

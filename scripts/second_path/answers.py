@@ -2,19 +2,18 @@
 """scaling.csv, summary.csv and losses.csv: what N ranks are worth against H, and where the rest went."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, field
+from statistics import mean
 
 from second_path.columns import COPIED
-from second_path.numbers import both, interval_name, interval_of, middle
-from second_path.run import Row, Run, case_of
+from second_path.numbers import Ends, both, interval_name, of_difference, of_mean, of_ratio
+from second_path.run import Row, Run, case_of, number
 from second_path.training import JOINED, STATES, Leg
 
-ByRound = dict[int, float]
 OF_EPOCH = (
     "test_accuracy test_accuracy_ci_low test_accuracy_ci_high target_accuracy epochs_to_target epochs_to_target_ci_low "
     "epochs_to_target_ci_high seconds_to_target last_rank last_rank_share energy_counters joules joules_ci_low "
-    "joules_ci_high joules_per_image seconds_median seconds_ci_low seconds_ci_high interval launches samples"
+    "joules_ci_high joules_per_image samples"
 ).split()
 LIKE = (
     "model device dtype memory_format threads dataset scaling optimizer learning_rate loader_threads"
@@ -53,199 +52,188 @@ def base_of(leg: Leg, legs: list[Leg], sync: str, share: str = "1") -> Leg | Non
 
 
 @dataclass
-class Losses:
-    """Of one leg, each in its rounds; `batch` and `contention` instead of `compute` where a share was measured."""
+class Scaled:
+    """A leg beside its base: of the rounds in which both are ok, or of all launches where there is none."""
 
-    of: dict[str, ByRound]
-    rounds: list[int]
+    leg: Leg
+    base: Leg | None
+    raw: Leg | None
+    share: Leg | None
+    imported: bool
+    rounds: list[int] = field(default_factory=list)
+    losses: dict[str, tuple[float, Ends | None]] = field(default_factory=dict)
 
-    def names(self) -> list[str]:
-        return [*self.of, "unattributed"] if self.of else []
+    def __post_init__(self) -> None:
+        # What is compared with itself is so launch by launch.
+        if self.base and (self.base is self.leg or not self.imported):
+            self.rounds = both(self.base.seconds, self.leg.seconds)
+        self.n = int(self.leg.row["ranks"])
+        self.rho = (self.leg.images or 0) / (self.base.images or 1) if self.base else 1.0
+        self.losses = self._losses() if self.base and self.n > 1 else {}
 
+    def of(self, leg: Leg | None, values: dict[int, float] | None = None) -> list[float]:
+        """Its seconds, or these values, where they are there in all of the rounds."""
+        values = (leg.seconds if leg else {}) if values is None else values
+        keys = self.rounds or list(leg.seconds if leg else {})
+        return [values[one] for one in keys] if all(one in values for one in keys) else []
 
-def losses_of(leg: Leg, base: Leg | None, share: Leg | None, rho: float) -> Losses:
-    none = Losses({}, [])
-    if base is None or leg.row["ranks"] == "1":
-        return none
-    part = rho / int(leg.row["ranks"])
-    less = share.state("compute") if share else {}
-    is_joined = [not row["transfer_seconds"] and bool(row.get("transfer_and_wait_seconds"))
-                 for row in (*leg.by_round.values(), *base.by_round.values())]  # fmt: skip
-    names = JOINED if any(is_joined) else STATES
-    here, alone = ({name: one.state(name) for name in names} for one in (leg, base))
-    rounds = [one for one in leg.seconds
-              if all(one in here[name] and one in alone[name] for name in names) and (not less or one in less)]  # fmt: skip
-    if not rounds:
-        return none
-    of: dict[str, ByRound] = {}
-    ideal = part if leg.row["scaling"] == "weak" else 1 / int(leg.row["ranks"])
-    of["work"] = {one: (part - ideal) * base.seconds[one] for one in rounds}
-    for name in names:
-        of[name] = {one: here[name][one] - part * alone[name][one] for one in rounds}
-    if less:
-        del of["compute"]
-        of["batch"] = {one: less[one] - part * alone["compute"][one] for one in rounds}
-        of["contention"] = {one: here["compute"][one] - less[one] for one in rounds}
-    return Losses(of, rounds)
+    def ratio(self, a: list[float], b: list[float], factor: float) -> tuple[float | None, Ends | None]:
+        if not a or not b:
+            return None, None
+        ends = of_ratio(a, b, bool(self.rounds))
+        return factor * mean(a) / mean(b), ends and (factor * ends[0], factor * ends[1])
 
+    def interval(self) -> str:
+        if self.base is None:
+            return interval_name(self.leg.seconds.values(), "launches")
+        if self.rounds:
+            return interval_name(self.rounds, "launches" if self.imported else "rounds")
+        return "95% of launches" if min(len(self.leg.seconds), len(self.base.seconds)) > 1 else ""
 
-def check_losses(run: Run, leg: Leg, losses: Losses, ideal: float, rows: dict[str, Row]) -> str:
-    """The largest that can be told from nothing."""
-    table, rest, told = "losses.csv", median(leg.seconds.values()) - ideal, {}
-    for name, values in losses.of.items():
-        rest -= median(values.values())
-        ends = interval_of(values.values())
-        if median(values.values()) > 0 and ends and not ends[0] <= 0 <= ends[1]:
-            told[name] = median(values.values())
-        if row := rows.get(name):
-            run.expect_over(table, row, "seconds", values.values())
-            run.expect_name(table, row, values.values(), "rounds")
-    if "unattributed" in rows:
-        run.expect(table, rows["unattributed"], "seconds", rest)
-        run.expect_ends(table, rows["unattributed"], "seconds", [])
-        run.expect_text(table, rows["unattributed"], "interval", "")
-    for name, row in rows.items():
-        run.expect_copy(table, row, leg.row, COPIED[table])
-        run.expect_text(table, row, "status", "ok")
-        run.expect_text(table, row, "loss", name)
-        run.expect(table, row, "rounds", run.rounds(losses.rounds))
-    return max(told, key=lambda name: told[name]) if told else ""
+    def _losses(self) -> dict[str, tuple[float, Ends | None]]:
+        """Batch and contention instead of compute where a share ran alone; the host's is what others leave."""
+        assert self.base is not None
+        legs = (self.leg, self.base)
+        is_joined = any(not leg.by_round[one]["transfer_seconds"] for leg in legs for one in self.rounds or leg.by_round)
+        names = JOINED if is_joined else STATES
+        here, alone = ({name: self.of(leg, leg.state(name)) for name in names[:-1]} for leg in legs)
+        if not all([*here.values(), *alone.values()]):
+            return {}
+        for states, leg in ((here, self.leg), (alone, self.base)):
+            states["host"] = [t - sum(parts) for t, *parts in zip(self.of(leg), *states.values())]
+        part, less = self.rho / self.n, self.of(self.share, self.share.state("compute")) if self.share else []
+        equal = {name: [part * value for value in alone[name]] for name in names}  # parts
+        of = {name: (here[name], equal[name]) for name in names}
+        if less:
+            del of["compute"]
+            of |= {"batch": (less, equal["compute"]), "contention": (here["compute"], less)}
+        return {name: (mean(a) - mean(b), of_difference(a, b, bool(self.rounds))) for name, (a, b) in of.items()}
 
-
-def statistical(leg: Leg, base: Leg) -> ByRound:
-    """Epochs to the target at 1 over those at N, in rounds that reached it on one; 0 where N did not."""
-    ratios = {}
-    for one, epochs in base.to_target.items():
-        if epochs is not None and one in leg.to_target:
-            at_n = leg.to_target[one]
-            ratios[one] = 0 if at_n is None else epochs / at_n
-    return ratios
+    def largest(self) -> str:
+        return max((name for name, (value, _) in self.losses.items() if value > 0), key=lambda name: self.losses[name][0], default="")
 
 
-def _trust(row: Row, leg: Leg, efficiency: list[float], ends: tuple[float, float] | None, has_base: bool) -> str:
-    if not has_base:
-        return f"{row['status']}: {row['note']}" if row["status"] != "ok" else f"{leg.row['origin']}: no base to compare with"
-    words = f"{leg.row['origin']}, {len(efficiency)} round(s)" if efficiency else f"{leg.row['origin']}: ratio of medians"
-    words += f", {interval_name(efficiency, 'rounds') or 'no interval'}"
-    ideal = leg.row["ranks"] != "1" and ends is not None and ends[0] <= 1 <= ends[1]
-    return words + ("; cannot be told from ideal" if ideal else "")
+def _joules(leg: Leg, like: Leg) -> dict[int, float]:
+    """Where the same was counted as the table says of `like`."""
+    counters = like.published.get("energy_counters")
+    values = {one: number(row.get("joules")) for one, row in leg.by_round.items() if row.get("energy_counters") == counters}
+    return {one: value for one, value in values.items() if value is not None}
 
 
-def _check_energy(run: Run, row: Row, leg: Leg, base: Leg | None, rho: float) -> None:
-    values = []
-    if base is not None:
-        counters = leg.row.get("energy_counters")
-        here, alone = (
-            {one: float(of["joules"]) for one, of in each.by_round.items() if of.get("joules") and of["energy_counters"] == counters}
-            for each in (leg, base)
-        )
-        values = [rho * alone[one] / here[one] for one in both(here, alone)]
-    run.expect_over("scaling.csv", row, "energy_ratio", values)
+def _to_target(leg: Leg) -> dict[int, float]:
+    return {one: value for one, value in leg.to_target.items() if value is not None}
 
 
 def check_scaling(run: Run, legs: list[Leg]) -> None:
     table = "scaling.csv"
-    wanted = [leg for leg in legs if (leg.row["share_of"] or "1") == "1"]
-    bases = {id(leg): base_of(leg, legs, "one_device") for leg in wanted}
+    found = [Scaled(leg, base_of(leg, legs, "one_device"), base_of(leg, legs, "none"),
+                    base_of(leg, legs, "none", leg.row["ranks"]) if leg.row["ranks"] != "1" else None, run.imported)
+             for leg in legs if (leg.row["share_of"] or "1") == "1"]  # fmt: skip
     if run.imported:
         # It need not say how many images an epoch has, and without any speedup there is no table.
-        bases = {id(leg): base for leg in wanted if (base := bases[id(leg)]) and base.images and leg.images}
-        wanted = wanted if any(id(leg) in bases for leg in wanted if leg.row["ranks"] != "1") else []
-    of_losses: dict[tuple[str, ...], dict[str, Row]] = {}
-    for one in run.tables.get("losses.csv", []):
-        of_losses.setdefault(case_of(one, "all"), {})[one["loss"]] = one
-    found: dict[int, Losses] = {}  # of each leg, by its id
-    for leg in wanted:
-        row = next((one for one in run.tables.get(table, []) if case_of(one, "all") == case_of(leg.row)), None)
-        base = bases.get(id(leg))
-        rho = leg.images / base.images if base and leg.images and base.images else 1.0
-        share = base_of(leg, legs, "none", leg.row["ranks"]) if leg.row["ranks"] != "1" else None
-        losses = found[id(leg)] = losses_of(leg, base, share, rho)
-        if row is not None:
-            _check_row(run, row, leg, base, base_of(leg, legs, "none"), rho, losses, of_losses.get(case_of(leg.row), {}))
+        for one in found:
+            if one.base and not (one.base.images and one.leg.images):
+                one.base, one.losses = None, {}
+        found = found if any(one.base for one in found if one.n > 1) else []
+    of_losses = {(*case_of(one, "all"), one["loss"]): one for one in run.tables.get("losses.csv", [])}
+    rows, names = run.tables.get(table, []), strategies(run)
+    summary = {tuple(row[name] for name in NAMES): row for row in run.tables.get("summary.csv", [])}
+    run.expect_rows("summary.csv", names, (tuple(row[name] for name in NAMES) for row in run.tables.get("summary.csv", [])))
+    for row, name in zip(rows, names):
+        one = next((one for one in found if case_of(one.leg.row) == case_of(row, "all")), None)
+        if one:
+            _check_row(run, row, one)
+        if short := summary.get(name):
+            _check_summary(run, short, row, one, name)
+    for one in found:
+        for loss, (value, ends) in one.losses.items():
+            if row := of_losses.get((*case_of(one.leg.row), loss)):
+                run.expect_copy("losses.csv", row, one.leg.row, COPIED["losses.csv"])
+                run.expect_text("losses.csv", row, "status", "ok")
+                run.expect_text("losses.csv", row, "loss", loss)
+                run.expect("losses.csv", row, "seconds", value)
+                run.expect_both("losses.csv", row, "seconds", ends)
     # A launch that gave nothing has a row that says why, by a name of its own.
-    for row in run.tables.get(table, []):
-        if row["status"] in ("failed", "skipped") and not row["launches"] and row["note"] in run.why_lost:
+    for row in rows:
+        if row["status"] in ("failed", "skipped") and not row["measured_seconds"] and row["note"] in run.why_lost:
             run.leave(table, row, row, "of a launch that gave nothing")
-    there = [case_of(row, "all") for row in run.tables.get(table, []) if row["status"] == "ok" or row["launches"]]
-    run.expect_rows(table, (case_of(leg.row) for leg in wanted), there)
-    losses = run.tables.get("losses.csv", [])
-    run.expect_rows("losses.csv", ((*case_of(leg.row), name) for leg in wanted for name in found[id(leg)].names()),
-                    ((*case_of(one, "all"), one["loss"]) for one in losses))  # fmt: skip
+    there = [case_of(row, "all") for row in rows if row["status"] == "ok" or row["measured_seconds"]]
+    run.expect_rows(table, (case_of(one.leg.row) for one in found), there)
+    run.expect_rows("losses.csv", ((*case_of(one.leg.row), name) for one in found for name in one.losses),
+                    ((*case_of(one, "all"), one["loss"]) for one in run.tables.get("losses.csv", [])))  # fmt: skip
 
 
-def _check_row(run: Run, row: Row, leg: Leg, base: Leg | None, raw: Leg | None, rho: float, losses: Losses,
-               of_losses: dict[str, Row]) -> None:  # fmt: skip
-    table, n, t = "scaling.csv", int(leg.row["ranks"]), leg.seconds
+NAMES = ("model", "strategy", "scaling", "ranks")
+TELLING = ("allreduce transport device dtype memory_format threads dataset global_batch batch optimizer learning_rate samples "
+           "loader_threads target_accuracy nodes origin").split()  # fmt: skip
+
+
+def strategies(run: Run) -> list[tuple[str, ...]]:
+    """Of the rows of scaling.csv: the gradient sync, and what tells it from those that are called the same."""
+    scaling = run.tables.get("scaling.csv", [])
+    epochs = {case_of(row): row for row in run.tables.get("epoch.csv", []) if row["rank"] == "all"}
+    cells = [epochs.get(case_of(row, "all"), row) for row in scaling]
+
+    def text(row: Row, column: str) -> str:
+        text = row.get(column, "")
+        return "" if column == "nodes" and text == "1" else text
+
+    alike = [(row["model"], row["gradient_sync"], row["scaling"], row["ranks"]) for row in scaling]
+    words = []
+    for name, row in zip(alike, cells):
+        twins = [other for other_name, other in zip(alike, cells) if other_name == name]
+        differs = [column for column in TELLING if any(text(other, column) != text(twins[0], column) for other in twins)]
+        told = [(column, text(row, column)) for column in differs if text(row, column)]
+        words.append("".join(f" {one}" if number(one) is None else f" {column} {one}" for column, one in told))
+    both_of = list(zip(alike, words))
+    full = [word + (f" case {row['case_id']}" if both_of.count(both) > 1 else "") for both, word, row in zip(both_of, words, scaling)]
+    return [(name[0], name[1] + ("," + word if word else ""), *name[2:]) for name, word in zip(alike, full)]
+
+
+def _check_row(run: Run, row: Row, one: Scaled) -> None:
+    table, leg, base, n = "scaling.csv", one.leg, one.base, one.n
     run.expect_copy(table, row, leg.row, COPIED[table])
     for name in OF_EPOCH:
         run.expect_made(table, row, name, ("epoch.csv", leg.published, name))
     run.expect_text(table, row, "status", "ok" if base else row["status"] if "no speedup" in row["note"] else "failed")
-    raw_rho = leg.images / raw.images if raw and leg.images and raw.images else 1.0
-    ratios_raw = [raw_rho * raw.seconds[one] / (n * t[one]) for one in both(raw.seconds, t)] if raw else []
-    if raw and not ratios_raw:
-        run.expect(table, row, "efficiency_raw", raw_rho * median(raw.seconds.values()) / (n * median(t.values())))
-        run.expect_ends(table, row, "efficiency_raw", [])
-    else:
-        run.expect_over(table, row, "efficiency_raw", ratios_raw)
-    h = base.seconds if base else {}
-    ratio = {one: rho * h[one] / (n * t[one]) for one in both(h, t)}
-    efficiency = list(ratio.values())
-    lost = [t[one] - rho * h[one] / n for one in both(h, t)]
-    of_medians = rho * median(h.values()) / (n * median(t.values())) if h and t else None
-    e = middle(efficiency) if efficiency else of_medians
-    run.expect(table, row, "h_seconds", middle(h.values()))
-    ideal = (rho if leg.row["scaling"] == "weak" else 1) * median(h.values()) / n if h else None
+    t, h = one.of(leg), one.of(base) if base else []
+    ideal = one.rho * mean(h) / n if h else None
+    run.expect(table, row, "h_seconds", mean(h) if h else None)
     run.expect(table, row, "ideal_seconds", ideal)
-    run.expect(table, row, "rho", rho if base else None)
-    run.expect(table, row, "rounds", run.rounds(ratio) if base else None)
+    run.expect(table, row, "measured_seconds", mean(t) if t else None)
+    run.expect_both(table, row, "measured_seconds", of_mean(t))
+    run.expect_text(table, row, "interval", one.interval())
+    run.expect(table, row, "rho", one.rho if base else None)
+    run.expect(table, row, "rounds", (0 if one.imported else len(one.rounds)) if base else None)
+    e, ends = one.ratio(h, t, one.rho / n)
     run.expect(table, row, "efficiency", e)
+    run.expect_both(table, row, "efficiency", ends)
     run.expect(table, row, "speedup", None if e is None else n * e)
-    run.expect_ends(table, row, "efficiency", efficiency)
-    run.expect_ends(table, row, "speedup", efficiency, n)
-    run.expect_name(table, row, efficiency, "rounds", "speedup_interval")
     run.expect(table, row, "karp_flatt", (1 / (n * e) - 1 / n) / (1 - 1 / n) if e and n > 1 else None)
-    run.expect(table, row, "lost_seconds", middle(lost) if lost or not h else median(t.values()) - rho * median(h.values()) / n)
-    epochs = statistical(leg, base) if base and ratio else {}
-    reached = bool(epochs) and median(epochs.values()) > 0
-    run.expect_over(table, row, "efficiency_statistical", epochs.values() if reached else [])
-    together = [ratio[one] * epochs[one] for one in both(ratio, epochs)] if reached else []
-    run.expect(table, row, "efficiency_to_accuracy", middle(together))
-    _check_energy(run, row, leg, base, rho)
-    largest = check_losses(run, leg, losses, ideal, of_losses) if ideal is not None else ""
+    run.expect(table, row, "lost_seconds", mean(t) - ideal if ideal is not None else None)
+    raw_rho = (leg.images or 0) / (one.raw.images or 1) if one.raw else 1.0
+    raw, raw_ends = one.ratio(one.of(one.raw), t, raw_rho / n) if base else (None, None)
+    run.expect(table, row, "efficiency_raw", raw)
+    run.expect_both(table, row, "efficiency_raw", raw_ends)
+    stat, stat_ends = one.ratio(one.of(base, _to_target(base)), one.of(leg, _to_target(leg)), 1) if base else (None, None)
+    run.expect(table, row, "efficiency_statistical", stat)
+    run.expect_both(table, row, "efficiency_statistical", stat_ends)
+    run.expect(table, row, "efficiency_to_accuracy", e * stat if e and stat else None)
+    joules, joules_ends = one.ratio(one.of(base, _joules(base, leg)), one.of(leg, _joules(leg, leg)), one.rho) if base else (None, None)
+    run.expect(table, row, "energy_ratio", joules)
+    run.expect_both(table, row, "energy_ratio", joules_ends)
+
+
+def _check_summary(run: Run, row: Row, scaling: Row, one: Scaled | None, name: tuple[str, ...]) -> None:
+    """As it came out for scaling.csv."""
+    table = "summary.csv"
+    for column, text in zip(NAMES, name):
+        run.expect_text(table, row, column, text)
+    for column in ("nodes rounds h_seconds ideal_seconds measured_seconds speedup efficiency efficiency_ci_low "
+                   "efficiency_ci_high lost_seconds").split():  # fmt: skip
+        run.expect_made(table, row, column, ("scaling.csv", scaling, column))
+    largest = one.largest() if one else ""
+    value, ends = one.losses[largest] if one and largest else (None, None)
     run.expect_text(table, row, "largest_loss", largest)
-    run.expect_text(table, row, "trust", _trust(row, leg, [] if run.imported else efficiency, interval_of(efficiency), base is not None))
-
-
-def check_summary(run: Run) -> None:
-    """scaling.csv in six digits."""
-    table, scaling = "summary.csv", run.tables.get("scaling.csv", [])
-
-    def key(row: Row) -> tuple[str, ...]:
-        return row["model"], row["gradient_sync"], row["scaling"], row["ranks"]
-
-    def named(row: Row) -> str:
-        """With what tells it from the rows of the same key."""
-        weak = row["scaling"] == "weak"
-        twins = [other for other in scaling if key(other) == key(row)]
-        name = row["gradient_sync"] + (", weak" if weak else "")
-        for column, words in (("nodes", "{} node(s)"), ("dataset", "{}"), ("allreduce", "{}"), ("transport", "{}"),
-                              ("batch" if weak else "global_batch", "batch {}"), ("origin", "{}")):  # fmt: skip
-            if row[column] and any(other[column] != row[column] for other in twins):
-                name += ", " + words.format(row[column])
-        return name
-
-    names = [(row["model"], named(row), row["ranks"]) for row in scaling]
-    rows = [(model, name if names.count((model, name, ranks)) == 1 else f"{name}, case {row['case_id']}", ranks)
-            for (model, name, ranks), row in zip(names, scaling)]  # fmt: skip
-    there = {(row["model"], row["strategy"], row["ranks"]): row for row in run.tables.get(table, [])}
-    run.expect_rows(table, rows, ((row["model"], row["strategy"], row["ranks"]) for row in run.tables.get(table, [])))
-    for name, of in zip(rows, scaling):
-        if row := there.get(name):
-            columns = "measured_seconds=seconds_median low=seconds_ci_low high=seconds_ci_high".split()
-            for pair in ("h_seconds", "ideal_seconds", "speedup", "efficiency", *columns):
-                column, _, other = pair.partition("=")
-                run.expect_made(table, row, column, ("scaling.csv", of, other or column), ".6g")
-            for column in ("model", "ranks", "largest_loss", "trust"):
-                run.expect_made(table, row, column, ("scaling.csv", of, column))
-            run.expect_text(table, row, "strategy", name[1])
+    run.expect(table, row, "largest_loss_seconds", value)
+    run.expect_both(table, row, "largest_loss_seconds", ends)

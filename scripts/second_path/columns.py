@@ -17,6 +17,7 @@ WITHOUT = {
     ("", "run_id"): NAMES,
     ("", "case_id"): "a hash of the parameters, by which rows are found here",
     ("", "note"): "words",
+    ("summary.csv", "trust"): "words, of what scaling.csv says",
     ("accuracy.csv", "status"): EPOCH,
     ("accuracy.csv", "train_loss"): EPOCH,
     ("accuracy.csv", "test_loss"): EPOCH,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
-from math import comb
-from statistics import median
+from math import comb, cos, exp, lgamma, pi, sqrt, tan
+from statistics import mean, median, stdev, variance
 
 Ends = tuple[float, float]
 
@@ -38,6 +39,60 @@ def interval_of(values: Iterable[float]) -> Ends | None:
 def interval_name(values: Iterable[float], of: str) -> str:
     n = len(list(values))
     return "" if n < 2 else f"range of {of}" if n < 6 else f"95% of {of}"
+
+
+@cache
+def of_t(df: float) -> float:
+    """The t that 2.5 % exceed. |T| is below sqrt(df) tan(a) in as large a share as cos^(df - 1) has of its area up to a,
+    which is summed by Simpson's rule."""
+    whole = sqrt(pi) / 2 * exp(lgamma(df / 2) - lgamma((df + 1) / 2))
+    low, high, steps = 0.0, pi / 2, 1000
+    for _ in range(60):
+        angle = (low + high) / 2
+        heights = [cos(angle * i / steps) ** (df - 1) for i in range(steps + 1)]
+        area = angle / steps / 3 * (heights[0] + heights[-1] + 4 * sum(heights[1::2]) + 2 * sum(heights[2:-1:2]))
+        low, high = (angle, high) if area < 0.95 * whole else (low, angle)
+    return sqrt(df) * tan(low)
+
+
+def of_mean(values: Iterable[float]) -> Ends | None:
+    """Smallest and largest of two to five; from six on Student's interval."""
+    known = list(values)
+    if len(known) < 6:
+        return (min(known), max(known)) if len(known) > 1 else None
+    half = of_t(len(known) - 1) * stdev(known) / sqrt(len(known))
+    return mean(known) - half, mean(known) + half
+
+
+def _welch(a: list[float], b: list[float]) -> float | None:
+    """Half the interval of a difference of two means that nothing pairs."""
+    if min(len(a), len(b)) < 2:
+        return None
+    parts = [variance(values) / len(values) for values in (a, b)]
+    if not sum(parts):
+        return 0.0
+    df = sum(parts) ** 2 / sum(part**2 / (len(values) - 1) for part, values in zip(parts, (a, b)))
+    return of_t(df) * sqrt(sum(parts))
+
+
+def of_ratio(a: list[float], b: list[float], tied: bool) -> Ends | None:
+    """Of mean(a) / mean(b)."""
+    ratio, (whole_a, whole_b) = mean(a) / mean(b), (mean(a), mean(b))
+    if tied and len(a) < 6:
+        return of_mean(one / other for one, other in zip(a, b))
+    if tied:
+        half: float | None = of_t(len(a) - 1) * stdev(x / whole_a - y / whole_b for x, y in zip(a, b)) / sqrt(len(a))
+    else:
+        half = _welch([x / whole_a for x in a], [y / whole_b for y in b])
+    return None if half is None else (ratio * exp(-half), ratio * exp(half))
+
+
+def of_difference(a: list[float], b: list[float], tied: bool) -> Ends | None:
+    """Of mean(a) - mean(b)."""
+    if tied:
+        return of_mean(x - y for x, y in zip(a, b))
+    half = _welch(a, b)
+    return None if half is None else (mean(a) - mean(b) - half, mean(a) - mean(b) + half)
 
 
 def percentile(values: Iterable[float], percent: float) -> float | None:

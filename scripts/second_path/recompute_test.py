@@ -15,7 +15,7 @@ from second_path.answers import LIKE, base_of
 from second_path.collectives import check_fit
 from second_path.columns import WITHOUT
 from second_path.laws import fit_of_law
-from second_path.numbers import nonnegative_least_squares
+from second_path.numbers import nonnegative_least_squares, of_t
 from second_path.run import Row, Run, number
 from second_path.training import Leg, check_throughput
 
@@ -56,7 +56,7 @@ def another(table: str, text: str) -> str:
     value = number(text)
     if value is None:
         return text + "x"
-    return repr(value + (1 if value == int(value) else value * (3e-5 if table == "summary.csv" else 1e-7)))
+    return repr(value + (1 if value == int(value) else value * 1e-7))
 
 
 class SecondPath(unittest.TestCase):
@@ -201,6 +201,10 @@ class SecondPath(unittest.TestCase):
 class Formulas(unittest.TestCase):
     """What no reference run has; the numbers are made by the law itself."""
 
+    def test_t(self) -> None:
+        for df, t in ((1, 12.706205), (5, 2.570582), (11, 2.200985), (19, 2.093024), (1000, 1.962339)):
+            self.assertAlmostEqual(of_t(df), t, 5)
+
     def test_laws(self) -> None:
         sigma, kappa = 0.03, 0.002
         speedups = {n: n / (1 + sigma * (n - 1) + kappa * n * (n - 1)) for n in (2, 4, 8, 16)}
@@ -215,7 +219,7 @@ class Formulas(unittest.TestCase):
             like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "batch")}
             row = {**like, "gradient_sync": sync, "ranks": str(ranks), "nodes": "1", "origin": "measured", "scaling": "strong",
                    "global_batch": "60", "share_of": str(share_of)}  # fmt: skip
-            return Leg(row, row, {}, {}, images / share_of)
+            return Leg(row, row, {}, images / share_of)
 
         small, large = ([leg("one_device", 1, images), leg("none", 1, images, 2), leg("mirrored", 2, images)]
                         for images in (600, 2400))  # fmt: skip
@@ -233,7 +237,7 @@ class Formulas(unittest.TestCase):
             like = {name: "" for name in (*LIKE, "batch")}
             row = {**like, "gradient_sync": sync, "ranks": str(ranks), "nodes": "1", "origin": "measured", "scaling": "strong",
                    "global_batch": "60", "share_of": "1", "target_accuracy": target, "epochs": epochs}  # fmt: skip
-            return Leg(row, row, {}, {}, 600)
+            return Leg(row, row, {}, 600)
 
         one, barrier = leg("one_device", 1, "0.6", "2"), leg("barrier_only", 2, "", "3")
         self.assertIs(base_of(barrier, [one], "one_device"), one)
@@ -245,7 +249,7 @@ class Formulas(unittest.TestCase):
             like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "share_of")}
             row = {**like, "gradient_sync": sync, "ranks": str(ranks), "workers": workers, "origin": "measured", "scaling": "weak",
                    "batch": "60"}  # fmt: skip
-            return Leg(row, row, {}, {}, images)
+            return Leg(row, row, {}, images)
 
         small, large = leg("one_device", 1, "1", 600), leg("one_device", 1, "1", 1200)
         for ranks, workers, images, one in ((2, "2", 1200, small), (2, "2", 2400, large), (3, "2", 1200, small), (2, "", 1200, small)):
@@ -255,7 +259,7 @@ class Formulas(unittest.TestCase):
         def leg(sync: str, ranks: int, origin: str) -> Leg:
             like = {name: "" for name in (*LIKE, "target_accuracy", "epochs", "share_of")}
             row = {**like, "gradient_sync": sync, "ranks": str(ranks), "origin": origin, "scaling": "strong", "global_batch": "60"}
-            return Leg(row, row, {}, {}, 600)
+            return Leg(row, row, {}, 600)
 
         emulated, measured = leg("one_device", 1, "emulated"), leg("one_device", 1, "measured")
         self.assertIs(base_of(leg("mirrored", 2, "measured"), [emulated, measured], "one_device"), measured)

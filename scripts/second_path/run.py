@@ -9,10 +9,11 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from second_path.columns import FILES_WITHOUT, WITHOUT, is_difference
-from second_path.numbers import interval_name, interval_of, middle
+from second_path.numbers import Ends, interval_name, interval_of, middle, of_mean
 
 Row = dict[str, str]
 Launch = int
@@ -67,7 +68,7 @@ class Run:
         self.seen: set[tuple[str, int, str]] = set()
         self.made: dict[tuple[str, int, str], float | str | None] = {}  # what came out, for what follows from it
         self.tables = {path.name: read(path) for path in sorted(folder.glob("*.csv")) if path.name not in FILES_WITHOUT}
-        # An import has no plan: its launches share no rounds, and its ratios are of medians.
+        # An import has no plan: its launches share no rounds.
         self.imported = is_import(folder)
         plan = [] if self.imported else json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"]
         self.round_of: dict[Launch, int] = {launch["number"]: launch["round"] for launch in plan}
@@ -102,8 +103,8 @@ class Run:
 
     # What was published, beside what comes out here.
 
-    def expect(self, table: str, row: Row, column: str, value: float | None, round_to: str = "") -> None:
-        """None: nothing may stand there. `round_to`: as it is printed."""
+    def expect(self, table: str, row: Row, column: str, value: float | None) -> None:
+        """None: nothing may stand there."""
         self.made.setdefault((table, id(row), column), value)
         if column not in row:  # a row that is missing
             return
@@ -114,11 +115,7 @@ class Run:
                 self._differs(table, row, column, value)
             return
         near = 1e-9 * max(abs(published), abs(value), 1e-5 if is_difference(table, column) else 0)
-        if round_to:
-            equal = published in {float(format(value + end, round_to)) for end in (-near, 0, near)}
-        else:
-            equal = abs(published - value) <= near
-        if not equal:
+        if abs(published - value) > near:
             self._differs(table, row, column, value)
 
     def expect_text(self, table: str, row: Row, column: str, value: str) -> None:
@@ -129,27 +126,35 @@ class Run:
         if row[column] != value:
             self._differs(table, row, column, value)
 
-    def expect_made(self, table: str, row: Row, column: str, of: tuple[str, Row, str], round_to: str = "") -> None:
+    def expect_made(self, table: str, row: Row, column: str, of: tuple[str, Row, str]) -> None:
         """The same as came out in another table."""
         value = self.made.get((of[0], id(of[1]), of[2]), of[1].get(of[2], ""))
-        if isinstance(value, str):
-            value = value if number(value) is None or round_to == "" else number(value)
         if isinstance(value, str) and (value or column not in row or number(row[column]) is None):
             self.expect_text(table, row, column, value)
         else:
-            self.expect(table, row, column, None if isinstance(value, str) else value, round_to)
+            self.expect(table, row, column, None if isinstance(value, str) else value)
 
-    def expect_ends(self, table: str, row: Row, name: str, values: Iterable[float], factor: float = 1) -> None:
-        ends = interval_of(values)
-        self.expect(table, row, f"{name}_ci_low", ends and ends[0] * factor)
-        self.expect(table, row, f"{name}_ci_high", ends and ends[1] * factor)
+    def expect_ends(self, table: str, row: Row, name: str, values: Iterable[float]) -> None:
+        self.expect_both(table, row, name, interval_of(values))
 
-    def expect_over(self, table: str, row: Row, name: str, values: Iterable[float], factor: float = 1) -> float | None:
+    def expect_both(self, table: str, row: Row, name: str, ends: Ends | None) -> None:
+        self.expect(table, row, f"{name}_ci_low", ends and ends[0])
+        self.expect(table, row, f"{name}_ci_high", ends and ends[1])
+
+    def expect_mean(self, table: str, row: Row, name: str, values: Iterable[float]) -> float | None:
+        """Their mean, and its interval."""
+        known = list(values)
+        value = mean(known) if known else None
+        self.expect(table, row, name, value)
+        self.expect_both(table, row, name, of_mean(known))
+        return value
+
+    def expect_over(self, table: str, row: Row, name: str, values: Iterable[float]) -> float | None:
         """Their median, and its interval."""
         known = list(values)
         value = middle(known)
-        self.expect(table, row, name, None if value is None else value * factor)
-        self.expect_ends(table, row, name, known, factor)
+        self.expect(table, row, name, value)
+        self.expect_ends(table, row, name, known)
         return value
 
     def expect_name(self, table: str, row: Row, values: Iterable[float], of: str, column: str = "interval") -> None:
@@ -236,10 +241,6 @@ class Run:
     def of_launches(self, table: str, case: Case, column: str) -> list[float]:
         values = (number(row.get(column)) for row in self.launches_of(table, case).values())
         return [value for value in values if value is not None]
-
-    def rounds(self, paired: Collection[int]) -> int:
-        """How many a table says; an import's values stand in a single one here, which is none."""
-        return 0 if self.imported else len(paired)
 
     def by_round(self, values: Mapping[Launch, float | None]) -> dict[int, float]:
         return {self.round_of[launch]: value for launch, value in values.items() if value is not None and launch in self.round_of}

@@ -69,12 +69,11 @@ def check_throughput(run: Run) -> None:
 
 @dataclass
 class Leg:
-    """What launches say of one training on all its ranks."""
+    """What launches say of one training on all its ranks, by round; of an import, which has none, by launch."""
 
     row: Row  # of a launch: its parameters
     published: Row
-    launches: dict[Launch, Row]
-    seconds: dict[int, float]  # in each round
+    seconds: dict[int, float]
     images: float | None
     by_round: dict[int, Row] = field(default_factory=dict)
     to_target: dict[int, float | None] = field(default_factory=dict)  # epochs; None: never
@@ -96,14 +95,6 @@ def _reached(run: Run, launch: Launch, row: Row) -> tuple[float, float] | None:
     return said if run.imported and not epochs and None not in said else None
 
 
-def _with_never(reached: list[float | None]) -> float | None:
-    """The median, where never is the largest; None where it is such a one."""
-    known = [value for value in reached if value is not None]
-    if len(known) <= len(reached) / 2:
-        return None
-    return median(known + [max(known)] * (len(reached) - len(known)))
-
-
 def _check_learning(run: Run, row: Row, launches: dict[Launch, Row]) -> dict[Launch, float | None]:
     table = "epoch.csv"
     last = [run.accuracy[one, row["case_id"], row["ranks"]][-1:] for one in launches]
@@ -116,11 +107,10 @@ def _check_learning(run: Run, row: Row, launches: dict[Launch, Row]) -> dict[Lau
         if column == "test_accuracy":
             run.expect_ends(table, row, column, known)
     reached = {one: _reached(run, one, of) for one, of in launches.items()}
-    epochs = [one and one[0] for one in reached.values()]
-    run.expect(table, row, "epochs_to_target", _with_never(epochs))
-    run.expect(table, row, "seconds_to_target", _with_never([one and one[1] for one in reached.values()]))
-    known = [one for one in epochs if one is not None]
-    run.expect_ends(table, row, "epochs_to_target", known if len(known) == len(epochs) else [])
+    known = [one for one in reached.values() if one is not None]
+    known = known if len(known) == len(reached) else []
+    run.expect_mean(table, row, "epochs_to_target", (one[0] for one in known))
+    run.expect(table, row, "seconds_to_target", mean(one[1] for one in known) if known else None)
     return {launch: one and one[0] for launch, one in reached.items()}
 
 
@@ -161,15 +151,16 @@ def check_accuracy(run: Run) -> None:
     run.expect_rows(table, [(*key, str(place + 1)) for key in set(all_of) - untimed for place in range(len(times[key]))], known)
 
 
-def _check_parts(run: Run, row: Row, launches: dict[Launch, Row], chosen: list[Launch]) -> None:
-    """Of the launches in the middle, which the row of all ranks chooses: the mean of two."""
+def _check_parts(run: Run, row: Row, launches: dict[Launch, Row]) -> None:
+    """Means, where all launches know them; the rank that was last where they agree on it."""
     table = "epoch.csv"
-    own = [launches[one] for one in chosen if one in launches]
     for column in PARTS:
-        values = [value for one in own if (value := number(one.get(column))) is not None]
-        run.expect(table, row, column, mean(values) if values and len(values) == len(chosen) else None)
-    for column in ("last_rank", "last_rank_share"):
-        run.expect_text(table, row, column, own[0].get(column, "") if own else "")
+        values = [value for one in launches.values() if (value := number(one.get(column))) is not None]
+        run.expect(table, row, column, mean(values) if values and len(values) == len(launches) else None)
+    last = {one.get("last_rank", "") for one in launches.values()}
+    run.expect_text(table, row, "last_rank", last.pop() if len(last) == 1 else "")
+    shares = [value for one in launches.values() if (value := number(one.get("last_rank_share"))) is not None]
+    run.expect(table, row, "last_rank_share", mean(shares) if shares and not last else None)
 
 
 def _check_sums(run: Run, row: Row, published: list[Row]) -> None:
@@ -206,7 +197,7 @@ def _check_energy(run: Run, row: Row, launches: dict[Launch, Row], images: float
     known = [one for one in launches.values() if one.get("joules")]
     counters = known[0]["energy_counters"] if known else next(iter(launches.values())).get("energy_counters", "")
     run.expect_text(table, row, "energy_counters", counters)
-    joules = run.expect_over(table, row, "joules", (float(one["joules"]) for one in known if one["energy_counters"] == counters))
+    joules = run.expect_mean(table, row, "joules", (float(one["joules"]) for one in known if one["energy_counters"] == counters))
     run.expect(table, row, "joules_per_image", joules / images if joules and images else None)
 
 
@@ -221,7 +212,7 @@ def check_epochs(run: Run) -> list[Leg]:
         run.expect_copy(table, row, first, (name for name in COPIED[table] if name != "energy_counters"))
         rank = "" if row["rank"] == "all" else row["rank"]
         epochs = {one: run.seconds[one, row["case_id"], row["ranks"], rank] for one in launches}
-        seconds = median(statistics_of(run, table, row, epochs))
+        seconds = mean(statistics_of(run, table, row, epochs))
         every = [run.images.get((one, row["case_id"], row["ranks"], "")) for one in launches]
         images = middle(value for value in every if value is not None)
         run.expect(table, row, "samples", images)
@@ -229,19 +220,16 @@ def check_epochs(run: Run) -> list[Leg]:
         run.expect(table, row, "images_per_s", counted / seconds if counted else None)
         run.expect(table, row, "replica_divergence", middle(run.of_launches(table, case, "replica_divergence")))
         to_target = _check_learning(run, row, launches)
-        whole = run.launches_of(table, case_of(row, "all"))
-        times = sorted(whole, key=lambda one: median(run.seconds[one, row["case_id"], row["ranks"], ""]))
-        _check_parts(run, row, launches, sorted({times[(len(times) - 1) // 2], times[len(times) // 2]}, key=times.index))
+        _check_parts(run, row, launches)
         _check_energy(run, row, launches, images)
-        if row["rank"] == "all" and not run.imported:
-            _check_sums(run, row, published)
-            leg = Leg(first, row, launches, run.by_round({one: median(values) for one, values in epochs.items()}), images)
-            leg.by_round = {run.round_of[one]: of for one, of in launches.items()}
-            leg.to_target = {run.round_of[one]: value for one, value in to_target.items()}
-            legs.append(leg)
-        elif row["rank"] == "all":
+        if row["rank"] != "all":
+            continue
+        if run.imported:
             _check_imported_sums(run, launches, epochs)
-            legs.append(Leg(first, row, launches, {0: seconds}, images, {0: row}))
+        else:
+            _check_sums(run, row, published)
+        keys = {one: one if run.imported else run.round_of[one] for one in launches}
+        legs.append(Leg(first, row, {keys[one]: median(values) for one, values in epochs.items()}, images,
+                        {keys[one]: of for one, of in launches.items()},
+                        {keys[one]: value for one, value in to_target.items()}))  # fmt: skip
     return legs
-
-

@@ -9,8 +9,8 @@ from view.rows import Row
 OF = ("launches", "rounds", "repetitions")
 HIDES = 0.10  # the drop that proves a night
 FULL = 6  # launches from which on the interval is one of 95 %; of fewer it is the range
-# Of S and E in scaling.csv, for told().
-SPEEDUP = ("efficiency_ci_low", "speedup_interval")
+# Of E and all beside it in scaling.csv, for told().
+EFFICIENCY = ("efficiency_ci_low", "interval")
 
 
 def words(text: str) -> str:

@@ -13,7 +13,6 @@ from view.rows import Row, grouped, read_rows, usable
 from view.variants import read_cases
 
 NAMES = {
-    "work": "other work",
     "compute": "computation",
     "batch": "smaller batches",
     "contention": "contention",
@@ -24,7 +23,6 @@ NAMES = {
     "input": "input",
     "evaluation": "broadcast, evaluation",
     "host": "host",
-    "unattributed": "not attributed",
 }
 # What a row of losses.csv and its row of scaling.csv have in common.
 CASE = ("case_id", "origin", "model", "gradient_sync", "scaling", "ranks", "nodes")
@@ -42,11 +40,12 @@ class Account:
 
     def told(self) -> list[str]:
         """The losses that are a thousandth of the epoch or more, either way."""
-        least = 1e-3 * self.case.number("seconds_median")
+        least = 1e-3 * self.case.number("measured_seconds")
         return [loss for loss in NAMES if loss in self.losses and abs(self.seconds(loss)) >= least]
 
-    def rounds(self) -> int:
-        return max(row.integer("rounds") for row in self.losses.values())
+    def largest(self) -> str:
+        """What most is lost to; '' where there are only gains."""
+        return max((loss for loss in self.losses if self.seconds(loss) > 0), key=self.seconds, default="")
 
 
 def accounts(run: Path) -> list[Account]:
@@ -56,12 +55,12 @@ def accounts(run: Path) -> list[Account]:
     for case in usable(read_cases(run, "scaling.csv")):
         rows = by_case.get(tuple(case[column] for column in CASE), [])
         losses = {row["loss"]: row for row in rows if not math.isnan(row.number("seconds"))}
-        if losses and not math.isnan(case.number("ideal_seconds") + case.number("seconds_median")):
+        if losses and not math.isnan(case.number("ideal_seconds") + case.number("measured_seconds")):
             found.append(Account(case, losses))
     return found
 
 
 def interval_of(accounts: Iterable[Account]) -> str:
     """'range of rounds'; '' where there was one round."""
-    rows = (row for account in accounts for row in account.losses.values())
-    return intervals.told(rows, "seconds_ci_low", "interval")
+    told = (account.case for account in accounts if any(row["seconds_ci_low"] for row in account.losses.values()))
+    return intervals.told(told, "interval", "interval")

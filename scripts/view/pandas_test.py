@@ -13,11 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "results" / "README.md"
 NOTEBOOK = ROOT / "results" / "pandas.ipynb"
-SUMMARY = """model,strategy,ranks,h_seconds,ideal_seconds,measured_seconds,low,high,speedup,efficiency,largest_loss,trust
-mlp,one_device,1,2,2,2,1.9,2.1,1,1,,"measured, 3 round(s), range of rounds"
-mlp,mirrored,2,2,1,1.25,1.2,1.3,1.6,0.8,transfer,"measured, 3 round(s), range of rounds"
-mlp,mirrored,4,2,0.5,0.8,0.7,0.9,2.5,0.625,transfer,"measured, 3 round(s), range of rounds"
-mlp,zero1,2,,,,,,,,,"failed: rank 1 died"
+SUMMARY = """model,strategy,scaling,ranks,h_seconds,ideal_seconds,measured_seconds,speedup,efficiency,trust
+mlp,one_device,strong,1,2,2,2,1,1,"measured, 3 rounds, range of rounds"
+mlp,mirrored,strong,2,2,1,1.25,1.6,0.8,"measured, 3 rounds, range of rounds"
+mlp,mirrored,strong,4,2,0.5,0.8,2.5,0.625,"measured, 3 rounds, range of rounds"
+mlp,zero1,strong,2,,,,,,"failed: rank 1 died"
 """
 MISSING = [name for name in ("pandas", "matplotlib") if importlib.util.find_spec(name) is None]
 
@@ -37,7 +37,7 @@ class SixLines(unittest.TestCase):
         exec(code, names)
         lines = {line.get_label(): list(line.get_ydata()) for line in names["axes"].get_lines()}  # type: ignore[attr-defined]
         self.assertEqual(lines["ideal"], [1, 2, 4])
-        self.assertEqual(lines["(mlp, mirrored)"][1:], [1.6, 2.5])
+        self.assertEqual(lines["(mlp, mirrored, strong)"][1:], [1.6, 2.5])
         self.assertGreater(Path("speedup.png").stat().st_size, 1000)
 
     def test_the_notebook_runs_and_finds_what_is_stored(self) -> None:

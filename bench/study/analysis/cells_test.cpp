@@ -6,9 +6,9 @@
 
 #include <tuple>
 
-#include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rounds.hpp"
 #include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/scaling.hpp"
 
 namespace scalebench {
 namespace {
@@ -158,7 +158,7 @@ TEST(Origins, RelateEmulatedRanksToNoMeasuredOne) {
        {std::tuple(1, "measured", 10), {2, "emulated", 12}, {2, "measured", 16}}) {
     ResultRow& row = rows.emplace_back(throughput_schema());
     row.set("case_id", "beef").set("status", "ok").set("origin", origin).set("rank", "all");
-    row.set("ranks", ranks).set("images_per_s", rate);
+    row.set("ranks", ranks).set("images_per_s", rate).set("seconds_median", 1);
   }
   relate_to_one_rank(rows, {{1, rows, {}}});
   EXPECT_EQ(rows[1].get("relative_to_one_rank"), "");
@@ -178,21 +178,13 @@ TEST(Origins, HaveAMiddleEach) {
 }
 
 TEST(Origins, HaveTheirOwnAnswers) {
-  std::vector<ResultRow> legs;
+  std::vector<Leg> legs;
   for (const char* const origin : {"measured", "emulated"}) {
-    ResultRow& leg = legs.emplace_back(scaling_schema());
-    leg.set("case_id", "c0ffee").set("origin", origin).set("status", "ok").set("model", "mlp");
-    leg.set("gradient_sync", "mirrored").set("scaling", "strong").set("ranks", 2);
+    ResultRow row(epoch_schema());
+    row.set("case_id", "c0ffee").set("origin", origin).set("status", "ok").set("model", "mlp");
+    row.set("gradient_sync", "mirrored").set("scaling", "strong").set("ranks", 2);
+    legs.push_back({.row = row});
   }
-  ResultRow loss(losses_schema());
-  loss.set("case_id", "c0ffee").set("origin", "measured").set("status", "ok").set("ranks", 2);
-  loss.set("loss", "compute")
-      .set("seconds", 1)
-      .set("seconds_ci_low", 0.5)
-      .set("seconds_ci_high", 2);
-  add_answers(legs, {loss});
-  EXPECT_EQ(legs[0].get("largest_loss"), "compute");
-  EXPECT_EQ(legs[1].get("largest_loss"), "");
   const auto summary = summary_rows(legs);
   EXPECT_EQ(summary[0].get("strategy"), "mirrored, measured");
   EXPECT_EQ(summary[1].get("strategy"), "mirrored, emulated");

@@ -52,9 +52,7 @@ const ResultRow* nearest(const std::vector<const ResultRow*>& rows, const Result
   return found;
 }
 
-Work work_of(const ResultRow& leg) {
-  return leg.get("scaling") == "weak" ? Work::weak : Work::strong;
-}
+bool is_weak(const ResultRow& leg) { return leg.get("scaling") == "weak"; }
 
 int ranks_of(const ResultRow& leg) { return static_cast<int>(number_in(leg, "ranks")); }
 
@@ -64,7 +62,7 @@ namespace {
 double images_of_one(const ResultRow& leg) {
   const double workers = number_in(leg, "workers");
   const double each = workers > 0 ? workers : ranks_of(leg);
-  return number_in(leg, "samples") / (work_of(leg) == Work::weak ? each : 1);
+  return number_in(leg, "samples") / (is_weak(leg) ? each : 1);
 }
 
 }  // namespace
@@ -83,7 +81,7 @@ Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& rows) 
   const ResultRow* const foreign = bases.one == nullptr ? base("one_device", false) : nullptr;
   if (foreign != nullptr) bases.other_origin = foreign->get("origin");
   // Its times are taken as they are, and so are those of a share of another epoch no base.
-  const double of_share = work_of(leg) == Work::weak ? images : images / ranks_of(leg);
+  const double of_share = is_weak(leg) ? images : images / ranks_of(leg);
   bases.share = nearest(rows, leg, of_share, [&](const ResultRow& other) {
     return other.get("gradient_sync") == "none" && is_share(other) &&
            other.get("share_of") == leg.get("ranks") && other.get("origin") == leg.get("origin") &&
@@ -118,7 +116,7 @@ std::vector<MeasuredScaling> scalings_of(const std::vector<ResultRow>& epoch_row
     if (bases.one == nullptr) continue;
     const std::string key = leg->get("case_id") + "/" + leg->get("origin");
     const auto [place, is_new] = places.emplace(key, scalings.size());
-    if (is_new) scalings.push_back({*leg, work_of(*leg) == Work::weak});
+    if (is_new) scalings.push_back({*leg, is_weak(*leg)});
     MeasuredScaling& scaling = scalings[place->second];
     const auto [at, first] = nodes.emplace(key + "/" + leg->get("ranks"), leg->get("nodes"));
     if (!first) {

@@ -13,9 +13,6 @@
 
 namespace scalebench {
 
-/// Whether N devices share the work of one, or each does as much as one.
-enum class Work { strong, weak };
-
 /// Whether a row of epoch.csv did one rank's share of a run on several.
 bool is_share(const ResultRow& row);
 
@@ -43,7 +40,8 @@ struct Bases {
 
 Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& legs);
 
-Work work_of(const ResultRow& leg);
+/// Whether each of N devices does as much as one; else they share the work of one.
+bool is_weak(const ResultRow& leg);
 int ranks_of(const ResultRow& leg);
 /// How many times the samples of `one` a leg processes.
 double rho_of(const ResultRow& leg, const ResultRow& one);

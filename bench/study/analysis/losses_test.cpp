@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <iterator>
-#include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "bench/study/analysis/legs.hpp"
@@ -48,7 +46,7 @@ std::vector<ResultRow> epochs() {
 std::map<std::string, double> losses_in(const std::vector<ResultRow>& rows) {
   const std::vector<LaunchRows> launches{{1, rows, {}}};
   std::map<std::string, double> seconds;
-  for (const ResultRow& row : loss_rows(rows, launches, scaling_rows(rows, launches))) {
+  for (const ResultRow& row : loss_rows(measured_legs(rows, launches, Sides::in_rounds))) {
     if (row.get("gradient_sync") != "mirrored") continue;
     seconds[row.get("case_id") + "/" + row.get("loss")] = number_in(row, "seconds");
   }
@@ -56,24 +54,25 @@ std::map<std::string, double> losses_in(const std::vector<ResultRow>& rows) {
 }
 
 TEST(SummaryRows, TellTwoOfAStrategyApartByWhatTheyDifferIn) {
-  const auto row = [](const std::string& allreduce, int batch, const std::string& id) {
-    ResultRow one(scaling_schema());
+  const auto leg = [](const std::string& allreduce, int batch, const std::string& id) {
+    ResultRow one(epoch_schema());
     one.set("model", "mlp").set("gradient_sync", "mirrored").set("scaling", "strong");
     one.set("ranks", 2).set("nodes", 1).set("dataset", "d").set("allreduce", allreduce);
-    return one.set("transport", "mpi").set("global_batch", batch).set("case_id", id);
+    one.set("transport", "mpi").set("global_batch", batch).set("case_id", id);
+    return Leg{.row = one};
   };
-  const auto names = [](const std::vector<ResultRow>& rows) {
+  const auto names = [](const std::vector<Leg>& legs) {
     std::vector<std::string> strategies;
-    for (const ResultRow& one : summary_rows(rows)) strategies.push_back(one.get("strategy"));
+    for (const ResultRow& one : summary_rows(legs)) strategies.push_back(one.get("strategy"));
     return strategies;
   };
   using Names = std::vector<std::string>;
-  EXPECT_EQ(names({row("ring", 64, "a")}), (Names{"mirrored"}));
-  EXPECT_EQ(names({row("ring", 64, "a"), row("direct", 64, "b")}),
+  EXPECT_EQ(names({leg("ring", 64, "a")}), (Names{"mirrored"}));
+  EXPECT_EQ(names({leg("ring", 64, "a"), leg("direct", 64, "b")}),
             (Names{"mirrored, ring", "mirrored, direct"}));
-  EXPECT_EQ(
-      names({row("ring", 64, "a"), row("ring", 128, "b"), row("ring", 128, "c")}),
-      (Names{"mirrored, batch 64", "mirrored, batch 128, case b", "mirrored, batch 128, case c"}));
+  EXPECT_EQ(names({leg("ring", 64, "a"), leg("ring", 128, "b"), leg("ring", 128, "c")}),
+            (Names{"mirrored, global_batch 64", "mirrored, global_batch 128 case b",
+                   "mirrored, global_batch 128 case c"}));
 }
 
 TEST(LossRows, SplitComputingWhereOneRankRanItsShareAlone) {
@@ -101,6 +100,7 @@ TEST(BasesOf, AreThoseOfTheBarrierBesideRunsThatHaveATarget) {
 /// epochs(), but the clocks of the strategy's hosts told transfer and waiting together only.
 std::vector<ResultRow> joined_epochs() {
   std::vector<ResultRow> rows = epochs();
+  for (ResultRow& row : rows) row.set("transfer_and_wait_seconds", 0);
   ResultRow& leg = rows.back();
   leg.set("transfer_seconds", "").set("wait_static_seconds", "").set("wait_jitter_seconds", "");
   leg.set("transfer_and_wait_seconds", 0.4);
@@ -110,12 +110,15 @@ std::vector<ResultRow> joined_epochs() {
 TEST(LossRows, HaveOneRowForWhatClocksCannotPart) {
   const std::vector<ResultRow> rows = joined_epochs();
   // Parted in the second round: the sum of both is known there, too.
-  const std::vector<LaunchRows> launches{{0, rows, {}}, {1, epochs(), {}}};
-  ResultRow scaling(scaling_schema());
-  scaling.set("status", "ok").set("case_id", rows.back().get("case_id")).set("ranks", 2);
-  scaling.set("seconds_median", 6.1).set("ideal_seconds", 5).set("origin", "measured");
+  std::vector<ResultRow> parted = epochs();
+  for (ResultRow& row : parted) {
+    const double transfer = number_in(row, "transfer_seconds");
+    row.set("transfer_and_wait_seconds", transfer + number_in(row, "wait_static_seconds"));
+  }
+  const std::vector<LaunchRows> launches{{0, rows, {}}, {1, parted, {}}};
   std::map<std::string, double> seconds;
-  for (const ResultRow& row : loss_rows(rows, launches, {scaling})) {
+  for (const ResultRow& row : loss_rows(measured_legs(rows, launches, Sides::in_rounds))) {
+    if (row.get("gradient_sync") != "mirrored") continue;
     seconds[row.get("loss")] = number_in(row, "seconds");
     EXPECT_EQ(row.get("note").empty(), row.get("loss") != "transfer_and_wait");
   }
@@ -154,78 +157,64 @@ TEST(LossRows, SplitComputingByTheirOwnShare) {
 
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+/// A row of epoch.csv with these states, of so many seconds.
+ResultRow with_states(double seconds, const std::array<double, 7>& states) {
+  ResultRow row(epoch_schema());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    row.set(std::string(kStatesOfAccount[i]) + "_seconds", states[i]);
+  }
+  return row.set("seconds_median", seconds);
+}
 
-double sum_of(const Losses& losses) {
-  const StateSeconds& states = losses.by_state;
-  return std::accumulate(states.begin(), states.end(), losses.work + losses.unattributed);
+/// In one round, by name; their sum under "".
+std::map<std::string, double> losses_between(const ResultRow& one, const ResultRow& n, double part,
+                                             const LaunchEpochs& share = {}) {
+  std::map<std::string, double> seconds;
+  for (const LostTime& loss : losses_of({&n}, {&one}, share, part, Sides::in_rounds)) {
+    seconds[std::string(loss.name)] = loss.seconds.value;
+    seconds[""] += loss.seconds.value;
+  }
+  return seconds;
 }
 
 TEST(Losses, AreWhatIsMoreThanAnEqualPart) {
-  const StateSeconds one{90, 0, 0, 0, 8, 0, 2};
-  const StateSeconds two{50, 3, 4, 1, 6, 0.5, 1};
-  const Losses losses = losses_of({100, one}, {65.5, two}, 1, 2, 48, Work::strong);
-  const StateSeconds expected{5, 3, 4, 1, 2, 0.5, 0};
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_DOUBLE_EQ(losses.by_state[i], expected[i]) << kLossNames[i];
-  }
-  EXPECT_EQ(losses.work, 0);
-  EXPECT_EQ(losses.batch, 3);
-  EXPECT_EQ(losses.contention, 2);
-  EXPECT_EQ(losses.unattributed, 0);
-  EXPECT_DOUBLE_EQ(100 / 2.0 + sum_of(losses), 65.5);
+  const ResultRow one = with_states(100, {90, 0, 0, 0, 8, 0, 2});
+  const ResultRow two = with_states(65.5, {50, 3, 4, 1, 6, 0.5, 1});
+  const ResultRow share = with_states(50, {48, 0, 0, 0, 0, 0, 2});
+  const auto losses = losses_between(one, two, 0.5, {&share});
+  const std::map<std::string, double> expected{
+      {"batch", 3}, {"contention", 2}, {"transfer", 3},     {"wait_static", 4}, {"wait_jitter", 1},
+      {"input", 2}, {"host", 0},       {"evaluation", 0.5}, {"", 65.5 - 50}};
+  EXPECT_EQ(losses, expected);
 }
 
-TEST(Losses, KeepNegativeOnesAndCountWork) {
-  // Two ranks do 0.9 of the images, and smaller pieces fit the caches.
-  const StateSeconds one{100, 0, 0, 0, 0, 0, 0};
-  const StateSeconds two{40, 1, 0, 0, 0, 0, 0};
-  const Losses losses = losses_of({100, one}, {41, two}, 0.9, 2, kUnknown, Work::strong);
-  EXPECT_DOUBLE_EQ(losses.work, -5);
-  EXPECT_DOUBLE_EQ(losses.by_state[0], -5);
-  EXPECT_TRUE(std::isnan(losses.contention)) << "not split";
-  EXPECT_DOUBLE_EQ(50 + sum_of(losses), 41);
+TEST(Losses, KeepNegativeOnes) {
+  // Two ranks do 0.9 of the images, of which the ideal knows, and smaller pieces fit the caches.
+  const auto losses = losses_between(with_states(100, {100, 0, 0, 0, 0, 0, 0}),
+                                     with_states(41, {40, 1, 0, 0, 0, 0, 0}), 0.9 / 2);
+  EXPECT_EQ(losses.at("compute"), -5);
+  EXPECT_EQ(losses.at(""), 41 - 45);
+  EXPECT_FALSE(losses.contains("contention")) << "not split";
 }
 
-TEST(Losses, CountNoWorkWhereEachRankDoesAsMuchAsOne) {
-  const StateSeconds one{100, 0, 0, 0, 0, 0, 0};
-  const StateSeconds two{103, 1, 0, 0, 0, 0, 0};
-  const Losses losses = losses_of({100, one}, {104, two}, 2, 2, kUnknown, Work::weak);
-  EXPECT_EQ(losses.work, 0);
-  EXPECT_EQ(losses.by_state[0], 3);
-  EXPECT_DOUBLE_EQ(100 + sum_of(losses), 104);
+TEST(Losses, GiveTheHostWhatAnAccountMisses) {
+  const auto losses = losses_between(with_states(102, {100, 0, 0, 0, 0, 0, 0}),
+                                     with_states(53, {51, 1, 0, 0, 0, 0, 0}), 0.5);
+  EXPECT_EQ(losses.at("host"), (53 - 52) - (102 - 100) / 2.0);
+  EXPECT_EQ(losses.at(""), 53 - 51);
 }
 
-TEST(Losses, ShowWhatTheStatesDoNotExplain) {
-  const StateSeconds one{100, 0, 0, 0, 0, 0, 0};
-  const StateSeconds two{51, 1, 0, 0, 0, 0, 0};
-  const Losses losses = losses_of({102, one}, {53, two}, 1, 2, kUnknown, Work::strong);
-  EXPECT_DOUBLE_EQ(losses.unattributed, (53 - 52) - (102 - 100) / 2.0);
-  EXPECT_DOUBLE_EQ(51 + sum_of(losses), 53);
-}
-
-/// A row of losses.csv of mirrored on two ranks.
-ResultRow loss(const std::string& name, double seconds, double low, double high) {
-  ResultRow row(losses_schema());
-  row.set("case_id", "case").set("origin", "measured").set("status", "ok").set("ranks", 2);
-  row.set("loss", name).set("seconds", seconds);
-  return row.set("seconds_ci_low", low).set("seconds_ci_high", high);
-}
-
-TEST(AddAnswers, CallAGainNoLoss) {
-  const auto largest = [](const std::vector<ResultRow>& losses) {
-    std::vector<ResultRow> scaling{ResultRow(scaling_schema())};
-    scaling[0].set("case_id", "case").set("origin", "measured").set("status", "ok").set("ranks", 2);
-    add_answers(scaling, losses);
-    return scaling[0].get("largest_loss");
+TEST(SummaryRows, CallAGainNoLoss) {
+  const auto largest = [](const std::vector<LostTime>& losses) {
+    Leg leg{.row = epoch("mirrored", 2, 6)};
+    leg.losses = losses;
+    return summary_rows({leg})[0].get("largest_loss");
   };
-  const ResultRow gain = loss("compute", -5, -6, -4), small = loss("wait", 0.1, 0.05, 0.2);
-  const ResultRow open = loss("transfer", 3, -1, 4), rest = loss("unattributed", 9, 9, 9);
-  EXPECT_EQ(largest({gain, small, open, rest}), "wait") << "the others are open, or no loss";
-  EXPECT_EQ(largest({gain}), "") << "as certain and as large as it may be";
-  ResultRow once = loss("host", 1e-7, 0, 0);
-  once.set("seconds_ci_low", "").set("seconds_ci_high", "");
-  EXPECT_EQ(largest({once}), "") << "one round has no interval";
+  const LostTime gain{"compute", {-5, -6, -4, ""}}, small{"wait_static", {0.1, 0.05, 0.2, ""}};
+  EXPECT_EQ(largest({gain, small}), "wait_static");
+  EXPECT_EQ(largest({gain, small, {"transfer", {3, -1, 4, ""}}}), "transfer")
+      << "whether it can be told from nothing, its interval says";
+  EXPECT_EQ(largest({gain}), "");
 }
 
 /// Launches of one round: 10 s on one device, by Amdahl's law with a tenth serial on 2, 4 and 8.
@@ -347,8 +336,8 @@ TEST(StudyTables, SayOfALostLaunchWhatItsOwnStudyLacks) {
   tables = tables_of_two_studies({1, 3});
   EXPECT_EQ(tables["epoch.csv"].at(0).get("note"), "");
   ASSERT_EQ(tables["scaling.csv"].size(), 2U);
-  EXPECT_EQ(tables["scaling.csv"][1].get("status"), "failed");
-  EXPECT_EQ(tables["scaling.csv"][1].get("note"), "exit code 9");
+  EXPECT_EQ(tables["scaling.csv"][0].get("status"), "failed");
+  EXPECT_EQ(tables["scaling.csv"][0].get("note"), "exit code 9");
   // Nor of the other.
   tables = tables_of_two_studies({1, 2, 3, 4});
   ASSERT_EQ(tables["scaling.csv"].size(), 2U);

@@ -16,10 +16,13 @@ std::string case_and_rank(const ResultRow& row) {
 
 }  // namespace
 
-Rounds::Rounds(const std::vector<LaunchRows>& launches) {
+Rounds::Rounds(const std::vector<LaunchRows>& launches, Sides sides) : sides_(sides) {
   for (const LaunchRows& launch : launches) {
+    const int round = sides == Sides::apart ? launch.launch : launch.round;
+    rounds_.insert(round);
     for (const ResultRow& row : launch.cases) {
-      if (row.get("status") == "ok") by_case_[case_and_rank(row)].emplace(launch.round, &row);
+      const bool counts = row.get("status") == "ok" && number_in(row, "seconds_median") > 0;
+      if (counts) by_case_[case_and_rank(row)].emplace(round, &row);
     }
   }
 }
@@ -28,6 +31,12 @@ const RowsByRound& Rounds::of(const ResultRow& row) const {
   static const RowsByRound kNone;
   const auto found = by_case_.find(case_and_rank(row));
   return found == by_case_.end() ? kNone : found->second;
+}
+
+std::vector<double> values_of(const std::vector<const ResultRow*>& rows, std::string_view column) {
+  std::vector<double> values;
+  for (const ResultRow* row : rows) values.push_back(number_in(*row, column));
+  return values;
 }
 
 ByRound column_of(const RowsByRound& rows, std::string_view column) {

@@ -13,6 +13,7 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/record/suspects.hpp"
+#include "bench/study/analysis/means.hpp"
 #include "bench/study/analysis/rounds.hpp"
 #include "kernels/error.hpp"
 
@@ -33,9 +34,7 @@ constexpr std::string_view kMedians[]{"first_call_seconds",
                                       "power_capped_share",
                                       "gpu_watts"};
 
-/// Parts of a time, which sum to it only within one launch: they come from the launch in the middle
-/// by the time of all ranks. Of an even number of launches it is the mean of the two, as their
-/// median is.
+/// Parts of an epoch's time: as it, their means, so that they sum to it.
 constexpr std::string_view kParts[]{"load_seconds",
                                     "forward_seconds",
                                     "backward_seconds",
@@ -57,9 +56,6 @@ constexpr std::string_view kParts[]{"load_seconds",
                                     "attribution_error_seconds",
                                     "clock_drift_ppm"};
 
-/// Names, which have no mean: of the (lower) launch in the middle.
-constexpr std::string_view kNamesOfMiddle[]{"last_rank", "last_rank_share"};
-
 /// Whether a header stands there; a writer that was killed at once leaves an empty file.
 bool has_whole_line(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -79,7 +75,6 @@ std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schem
 
 /// What one case of one launch says: its row and the repetitions behind it.
 struct LaunchCase {
-  int launch = 0;
   const ResultRow* row = nullptr;
   std::vector<double> seconds;
 
@@ -139,8 +134,11 @@ void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
     over.outliers += launch.outliers;
     converged = converged && text_in(*one.row, "converged") != "0";
   }
-  const LaunchInterval interval = across_launches(of_each(launches, &Summary::median));
-  over.median = interval.median;
+  // Epochs are costs, and add up.
+  const bool is_cost = row.schema().file == epoch_schema().file;
+  const std::vector<double> medians = of_each(launches, &Summary::median);
+  const LaunchInterval interval = is_cost ? mean_of(medians) : across_launches(medians);
+  over.median = interval.value;
   over.ci_low = interval.low;
   over.ci_high = interval.high;
   over.min = std::ranges::min(launches, {}, &Summary::min).min;
@@ -155,52 +153,26 @@ void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
   if (text_in(*cases.front().row, "converged").empty()) row.set("converged", "");
 }
 
-/// The launches in the middle by their medians: one, or two of an even number. Not of none.
-std::vector<int> middle_of(const std::vector<LaunchCase>& cases) {
-  std::vector<std::pair<double, int>> launches;
-  for (const LaunchCase& one : cases) launches.emplace_back(median_of(one.seconds), one.launch);
-  std::ranges::stable_sort(launches, {}, &std::pair<double, int>::first);
-  const std::size_t low = (launches.size() - 1) / 2, high = launches.size() / 2;
-  if (low == high) return {launches[low].second};
-  return {launches[low].second, launches[high].second};
-}
-
-/// Of those launches, which have measured the case on this rank.
-void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases,
-               const std::vector<int>& middle) {
-  std::vector<LaunchCase> of_middle;
-  std::vector<int> missing;
-  for (const int launch : middle) {
-    const auto found = std::ranges::find(cases, launch, &LaunchCase::launch);
-    if (found == cases.end()) {
-      missing.push_back(launch);
-    } else {
-      of_middle.push_back(*found);
-    }
-  }
+/// Empty where a launch does not know it: then nobody knows of what the others would be a mean.
+void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases) {
   for (const std::string_view column : kParts) {
-    const std::vector<double> values = numbers(of_middle, column);
-    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-    const bool all = !values.empty() && values.size() == middle.size();
-    row.set(column, all ? sum / static_cast<double>(values.size()) : std::nan(""));
+    const std::vector<double> values = numbers(cases, column);
+    row.set(column, values.size() == cases.size() ? mean_of(values).value : std::nan(""));
   }
-  // Where the clocks of hosts did not tell all in one of the launches, the note is that of a launch
-  // in the middle: what is said to be missing is what is missing.
+  // Why something is not known is said by a launch that lacks it.
   const auto lacks = [](const LaunchCase& one) {
     return one.row->get("wait_seconds").empty() && !one.row->get("note").empty();
   };
-  if (std::ranges::any_of(cases, lacks) && !of_middle.empty()) {
-    const auto why = std::ranges::find_if(of_middle, lacks);
-    row.set("note", (why == of_middle.end() ? of_middle.front() : *why).row->get("note"));
+  if (const auto why = std::ranges::find_if(cases, lacks); why != cases.end()) {
+    row.set("note", why->row->get("note"));
   }
-  for (const std::string_view column : kNamesOfMiddle) {
-    row.set(column, of_middle.empty() ? "" : of_middle.front().row->get(column));
-  }
-  if (missing.empty()) return;
-  row.add_note(
-      fmt::format("launch {}, in the middle by the time of all ranks, did not measure this rank: "
-                  "no parts",
-                  fmt::join(missing, " and launch ")));
+  const auto is_other = [&](const LaunchCase& one) {
+    return one.row->get("last_rank") != row.get("last_rank");
+  };
+  const bool agree = std::ranges::none_of(cases, is_other);
+  row.set("last_rank", agree ? row.get("last_rank") : "");
+  row.set("last_rank_share",
+          agree ? mean_of(numbers(cases, "last_rank_share")).value : std::nan(""));
 }
 
 /// Rates follow from the time, last; those of several ranks together from their own times, which no
@@ -234,21 +206,16 @@ std::string most_frequent(const std::vector<LaunchCase>& cases, std::string_view
   return std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; })->first;
 }
 
-/// The median over launches, an empty cell being one that never came and so the largest; NaN when
-/// the median is such a one.
-double median_with_never(const std::vector<LaunchCase>& cases, std::string_view column) {
-  std::vector<double> values = numbers(cases, column);
-  if (values.size() <= cases.size() / 2) return std::numeric_limits<double>::quiet_NaN();
-  values.resize(cases.size(), std::ranges::max(values));
-  return median_of(values);
-}
-
-/// An interval only where every launch reached the target: else its upper end is not known.
+/// What it took to the target, where every launch reached it: else nobody knows the mean.
 void set_to_target(ResultRow& row, const std::vector<LaunchCase>& cases) {
-  const std::vector<double> epochs = numbers(cases, "epochs_to_target");
-  if (epochs.size() == cases.size()) set_interval(row, "epochs_to_target", across_launches(epochs));
-  for (const std::string_view column : {"epochs_to_target", "seconds_to_target"}) {
-    row.set(column, median_with_never(cases, column));
+  const std::size_t reached = numbers(cases, "epochs_to_target").size();
+  const bool all = reached == cases.size();
+  set_interval(row, "epochs_to_target",
+               mean_of(all ? numbers(cases, "epochs_to_target") : std::vector<double>()));
+  row.set("seconds_to_target",
+          all ? mean_of(numbers(cases, "seconds_to_target")).value : std::nan(""));
+  if (!all && reached > 0) {
+    row.add_note(fmt::format("{} of {} launches reached the target", reached, cases.size()));
   }
 }
 
@@ -260,7 +227,7 @@ void set_energy(ResultRow& row, std::vector<LaunchCase> cases) {
   const std::string counters = known->row->get("energy_counters");
   std::erase_if(cases,
                 [&](const LaunchCase& one) { return one.row->get("energy_counters") != counters; });
-  set_interval(row, "joules", across_launches(numbers(cases, "joules")));
+  set_interval(row, "joules", mean_of(numbers(cases, "joules")));
   row.set("energy_counters", counters);
   row.set("joules_per_image", number_in(row, "joules") / number_in(row, "samples"));
 }
@@ -283,9 +250,8 @@ std::vector<LaunchCase> measured_of(const std::vector<LaunchCase>& cases) {
   return measured;
 }
 
-/// One case over its launches. `cases` is not empty; the first row gives what all share. `middle`:
-/// the launches in the middle by the time of all ranks.
-ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& middle) {
+/// One case over its launches. `cases` is not empty; the first row gives what all share.
+ResultRow join(const std::vector<LaunchCase>& cases) {
   const std::vector<LaunchCase> measured = measured_of(cases);
   for (const LaunchCase& one : cases) {
     // One wrong sum voids the case, whatever other launches said.
@@ -303,7 +269,7 @@ ResultRow join(const std::vector<LaunchCase>& cases, const std::vector<int>& mid
     set_interval(row, "test_accuracy", across_launches(numbers(measured, "test_accuracy")));
     set_to_target(row, measured);
   }
-  if (row.schema().has("compute_seconds")) set_parts(row, measured, middle);
+  if (row.schema().has("compute_seconds")) set_parts(row, measured);
   if (row.schema().has("energy_counters")) set_energy(row, measured);
   if (row.schema().has("slowest_rank"))
     row.set("slowest_rank", most_frequent(measured, "slowest_rank"));
@@ -383,17 +349,13 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
                                           text_in(row, "nodes"), row.get("origin"));
       std::vector<LaunchCase>& cases = by_case[key][text_in(row, "rank")];
       if (cases.empty()) order.emplace_back(key, text_in(row, "rank"));
-      cases.push_back({launch.launch, &row,
-                       samples[sample_key(row.get("case_id"), text_in(row, "ranks"),
-                                          sampled_rank(launch, row))]});
+      cases.push_back({&row, samples[sample_key(row.get("case_id"), text_in(row, "ranks"),
+                                                sampled_rank(launch, row))]});
     }
   }
   std::vector<ResultRow> rows;
   for (const auto& [key, rank] : order) {
-    const auto& ranks = by_case[key];
-    const auto all = ranks.find("all");
-    const auto& chooses = measured_of(all != ranks.end() ? all->second : ranks.at(rank));
-    rows.push_back(join(ranks.at(rank), chooses.empty() ? std::vector<int>() : middle_of(chooses)));
+    rows.push_back(join(by_case[key].at(rank)));
   }
   sort_by_parameters(rows);
   return rows;
@@ -438,7 +400,7 @@ void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
         rounds.of(row), rounds.of(alone), [&](const ResultRow& here, const ResultRow& one) {
           return number_in(here, "images_per_s") / (ranks * number_in(one, "images_per_s"));
         });
-    row.set("relative_to_one_rank", ratio.median);
+    row.set("relative_to_one_rank", ratio.value);
     row.set("relative_ci_low", ratio.low).set("relative_ci_high", ratio.high);
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the rows of many launches to one row a case: the median of the launches' medians with its
-// interval, as of their means and percentiles; parts of a time from one launch; extremes over all
-// repetitions. Rows in, rows out; no file is touched here.
+// interval, of epochs and their parts the mean; extremes over all repetitions. Rows in, rows out;
+// no file is touched here.
 #pragma once
 
 #include <map>

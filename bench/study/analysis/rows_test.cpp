@@ -87,8 +87,8 @@ TEST(OverLaunches, NeverMixesNumbersOfNodes) {
   EXPECT_EQ(rows[1].get("seconds_median"), "5");
 }
 
-TEST(OverLaunches, TakesALaunchThatNeverReachedTheTargetForTheSlowest) {
-  const auto epochs_to_target = [](const std::vector<std::string>& launches) {
+TEST(OverLaunches, HasNoMeanToTheTargetWhereALaunchNeverReachedIt) {
+  const auto row_of = [](const std::vector<std::string>& launches) {
     std::vector<LaunchRows> rows;
     for (const std::string& epochs : launches) {
       LaunchRows& launch = rows.emplace_back();
@@ -97,13 +97,13 @@ TEST(OverLaunches, TakesALaunchThatNeverReachedTheTargetForTheSlowest) {
       row.set("epochs_to_target", epochs);
       launch.samples.push_back(sample("c0ffee", 2, "", 1));
     }
-    return over_launches(rows, epoch_schema()).at(0).get("epochs_to_target");
+    return over_launches(rows, epoch_schema()).at(0);
   };
-  EXPECT_EQ(epochs_to_target({"4", "6", "8"}), "6");
-  EXPECT_EQ(epochs_to_target({"4", "", "8"}), "8");
-  EXPECT_EQ(epochs_to_target({"4", "", ""}), "");
-  EXPECT_EQ(epochs_to_target({"4", "5"}), "4.5");
-  EXPECT_EQ(epochs_to_target({"4", ""}), "");
+  EXPECT_EQ(row_of({"4", "6", "8"}).get("epochs_to_target"), "6");
+  EXPECT_EQ(row_of({"4", "5"}).get("epochs_to_target"), "4.5");
+  EXPECT_EQ(row_of({"4", "", "8"}).get("epochs_to_target"), "");
+  EXPECT_EQ(row_of({"4", "", "8"}).get("note"), "2 of 3 launches reached the target");
+  EXPECT_EQ(row_of({"", ""}).get("note"), "") << "as that of a training without a target";
 }
 
 TEST(OverLaunches, SumsUpTheEnergyOfLaunchesThatCountedTheSame) {
@@ -250,24 +250,6 @@ TEST(OverLaunches, NamesTheRankThatWasLastMostOften) {
   EXPECT_EQ(joined(launches)[0].get("slowest_rank"), "1");
 }
 
-TEST(OverLaunches, TakesTheStatesOfOneLaunchThatBelongTogether) {
-  std::vector<LaunchRows> launches;
-  for (const double seconds : {9.0, 3.0, 5.0}) {
-    LaunchRows& launch = launches.emplace_back();
-    launch.launch = static_cast<int>(launches.size());
-    ResultRow& row = launch.cases.emplace_back(epoch_schema());
-    row.set("case_id", "beef").set("status", "ok").set("ranks", 2).set("rank", "all");
-    row.set("compute_seconds", seconds - 1).set("wait_seconds", 1).set("last_rank", seconds);
-    launch.samples.push_back(sample("beef", 2, "", seconds));
-  }
-  const auto rows = over_launches(launches, epoch_schema());
-  ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(rows[0].get("seconds_median"), "5");
-  EXPECT_EQ(rows[0].get("compute_seconds"), "4");
-  EXPECT_EQ(rows[0].get("wait_seconds"), "1");
-  EXPECT_EQ(rows[0].get("last_rank"), "5");
-}
-
 /// An epoch over two ranks and its launches' phases: of `all` and of each rank.
 LaunchRows epoch_launch(int number, double seconds, double wait_of_rank_0) {
   LaunchRows launch{number, {}, {}};
@@ -284,68 +266,40 @@ LaunchRows epoch_launch(int number, double seconds, double wait_of_rank_0) {
   return launch;
 }
 
-TEST(OverLaunches, TakesWhatMustSumFromTheLaunchInTheMiddleByTheTimeOfAllRanks) {
+TEST(OverLaunches, TakesMeansOfEpochsAndOfTheirPartsSoThatTheySum) {
   const auto rows = over_launches(
       {epoch_launch(1, 9, 0.1), epoch_launch(2, 4, 0.3), epoch_launch(3, 5, 0.2)}, epoch_schema());
   ASSERT_EQ(rows.size(), 3U);
   const ResultRow& all = rows[2];
   EXPECT_EQ(all.get("rank"), "all");
-  EXPECT_EQ(all.get("load_seconds"), "3") << "launch 3";
+  EXPECT_EQ(all.get("seconds_median"), "6");
+  EXPECT_EQ(all.get("seconds_ci_high"), "9") << "the range of three";
+  EXPECT_EQ(all.get("load_seconds"), "2");
   EXPECT_DOUBLE_EQ(number_in(all, "load_seconds") + number_in(all, "forward_seconds") +
                        number_in(all, "other_seconds"),
-                   number_in(all, "seconds_median"));
-  EXPECT_EQ(rows[0].get("wait_seconds"), "0.2");
-  EXPECT_EQ(rows[1].get("load_seconds"), "3") << "also where a rank's own times choose another";
+                   6);
   EXPECT_DOUBLE_EQ(number_in(rows[0], "wait_seconds") + number_in(rows[1], "wait_seconds"),
                    2 * number_in(all, "wait_seconds"));
 }
 
-TEST(OverLaunches, TakesTheMeanOfTheTwoInTheMiddleOfAnEvenNumber) {
-  const auto rows = over_launches({epoch_launch(1, 9, 0.1), epoch_launch(2, 4, 0.3),
-                                   epoch_launch(3, 5, 0.2), epoch_launch(4, 2, 0.2)},
-                                  epoch_schema());
-  const ResultRow& all = rows.at(2);
-  EXPECT_EQ(all.get("seconds_median"), "4.5");
-  EXPECT_EQ(all.get("load_seconds"), "2.5");
-  EXPECT_DOUBLE_EQ(number_in(all, "load_seconds") + number_in(all, "forward_seconds") +
-                       number_in(all, "other_seconds"),
-                   4.5);
-}
-
-TEST(OverLaunches, SaysWhyPartsOfTheLaunchInTheMiddleAreNotKnown) {
-  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0),
-                                   epoch_launch(3, 5, 0)};
-  for (LaunchRows& launch : launches) {
-    launch.cases[2].set("transfer_and_wait_seconds", 2).set("compute_seconds", 1);
-    launch.cases[2].set("attribution_error_seconds", 0.01 * launch.launch);
-  }
-  launches[2].cases[2].set("wait_seconds", "").set("note", "known together only");
+TEST(OverLaunches, SaysWhyPartsAreNotKnown) {
+  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0)};
+  for (LaunchRows& launch : launches) launch.cases[2].set("transfer_and_wait_seconds", 2);
+  launches[1].cases[2].set("wait_seconds", "").set("note", "known together only");
   const ResultRow all = over_launches(launches, epoch_schema())[2];
-  EXPECT_EQ(all.get("wait_seconds"), "") << "of launch 3";
+  EXPECT_EQ(all.get("wait_seconds"), "");
   EXPECT_EQ(all.get("transfer_and_wait_seconds"), "2");
-  EXPECT_EQ(all.get("attribution_error_seconds"), "0.03");
   EXPECT_EQ(all.get("note"), "known together only");
-
-  // Missing in a launch that is not in the middle: then nothing is missing.
-  launches[0].cases[2].set("wait_seconds", "").set("note", "known together only");
-  launches[2].cases[2].set("wait_seconds", 1).set("note", "");
-  const ResultRow parted = over_launches(launches, epoch_schema())[2];
-  EXPECT_EQ(parted.get("wait_seconds"), "1");
-  EXPECT_EQ(parted.get("note"), "");
 }
 
-TEST(OverLaunches, SaysThatTheLaunchInTheMiddleLacksARank) {
-  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0.1), epoch_launch(2, 4, 0.3),
-                                   epoch_launch(3, 5, 0.2)};
-  std::erase_if(launches[2].cases, [](const ResultRow& row) { return row.get("rank") == "1"; });
-  const auto rows = over_launches(launches, epoch_schema());
-  EXPECT_EQ(rows.at(1).get("rank"), "1");
-  for (const char* const part : {"load_seconds", "other_seconds", "wait_seconds"}) {
-    EXPECT_EQ(rows[1].get(part), "") << part;
-    EXPECT_NE(rows[0].get(part), "") << part;
-  }
-  EXPECT_THAT(rows[1].get("note"), HasSubstr("launch 3, in the middle by the time of all ranks"));
-  EXPECT_EQ(rows[0].get("note") + rows[2].get("note"), "");
+TEST(OverLaunches, NamesTheLastRankOfAnEpochWhereAllLaunchesDo) {
+  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0)};
+  launches[0].cases[2].set("last_rank", 1).set("last_rank_share", 0.75);
+  launches[1].cases[2].set("last_rank", 1).set("last_rank_share", 0.25);
+  EXPECT_EQ(over_launches(launches, epoch_schema())[2].get("last_rank"), "1");
+  EXPECT_EQ(over_launches(launches, epoch_schema())[2].get("last_rank_share"), "0.5");
+  launches[1].cases[2].set("last_rank", 0);
+  EXPECT_EQ(over_launches(launches, epoch_schema())[2].get("last_rank"), "");
 }
 
 TEST(OverLaunches, GivesAccuracyAnIntervalOverLaunches) {

@@ -4,20 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
+#include <initializer_list>
 #include <string>
 #include <tuple>
 
 #include "bench/record/columns.hpp"
-#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/cells.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 
-Scaling scaling_of(double h, double samples_at_one, double t, double samples_at_n, int devices,
-                   Work work) {
+Scaling scaling_of(double h, double samples_at_one, double t, double samples_at_n, int devices) {
   const bool possible = h > 0 && t > 0 && samples_at_one > 0 && samples_at_n > 0 && devices > 0;
   if (!possible) {
     fail("no speedup from H = {} s over {} samples and T = {} s over {} samples on {} devices", h,
@@ -26,11 +24,11 @@ Scaling scaling_of(double h, double samples_at_one, double t, double samples_at_
   const double n = devices;
   Scaling scaling;
   scaling.rho = samples_at_n / samples_at_one;
-  scaling.ideal_seconds = work == Work::weak ? scaling.rho * h / n : h / n;
+  scaling.ideal_seconds = scaling.rho * h / n;
   scaling.speedup = scaling.rho * h / t;
-  scaling.efficiency = scaling.speedup / n;
-  scaling.karp_flatt = devices > 1 ? (1 / scaling.speedup - 1 / n) / (1 - 1 / n) : std::nan("");
-  scaling.lost_seconds = t - scaling.rho * h / n;
+  scaling.efficiency = scaling.ideal_seconds / t;
+  scaling.karp_flatt = devices > 1 ? (1 / scaling.speedup - 1 / n) / (1 - 1 / n) : kNotKnown;
+  scaling.lost_seconds = t - scaling.ideal_seconds;
   return scaling;
 }
 
@@ -40,167 +38,242 @@ ByRound efficiencies(const ByRound& h, const ByRound& t, double rho, int devices
 
 namespace {
 
-constexpr std::array<std::string_view, 16> kOfLeg{
-    "run_id",    "case_id",      "origin",    "model",        "gradient_sync", "allreduce",
-    "transport", "device",       "dataset",   "scaling",      "ranks",         "nodes",
-    "batch",     "global_batch", "optimizer", "learning_rate"};
-
-Scaling scaling_of(const ResultRow& leg, const ResultRow& one) {
-  return scaling_of(number_in(one, "seconds_median"), number_in(one, "samples"),
-                    number_in(leg, "seconds_median"), number_in(leg, "samples"), ranks_of(leg),
-                    work_of(leg));
-}
-
-ByRound seconds_of(const RowsByRound& rows) { return column_of(rows, "seconds_median"); }
-
-ByRound paired_efficiencies(const ResultRow& leg, const ResultRow& one, const Rounds& rounds) {
-  return efficiencies(seconds_of(rounds.of(one)), seconds_of(rounds.of(leg)), rho_of(leg, one),
-                      ranks_of(leg));
-}
-
-/// What more ranks cost in epochs, in each round that reached the target on one; 0 where N did not.
-ByRound statistical_efficiencies(const ResultRow& leg, const ResultRow& one, const Rounds& rounds) {
-  ByRound ratios;
-  const RowsByRound& at_n = rounds.of(leg);
-  for (const auto& [round, row] : rounds.of(one)) {
-    const auto found = at_n.find(round);
-    const double epochs = number_in(*row, "epochs_to_target");
-    if (found == at_n.end() || std::isnan(epochs)) continue;
-    const double of_n = number_in(*found->second, "epochs_to_target");
-    ratios.emplace(round, std::isnan(of_n) ? 0 : epochs / of_n);
-  }
-  return ratios;
-}
-
-void set_statistical(ResultRow& row, const ResultRow& leg, const ResultRow& one,
-                     const ByRound& efficiency, const Rounds& rounds) {
-  const ByRound ratios = statistical_efficiencies(leg, one, rounds);
-  const LaunchInterval statistical = across_rounds(ratios);
-  if (!(statistical.median > 0)) return;  // most rounds never reached it
-  set_interval(row, "efficiency_statistical", statistical);
-  row.set("efficiency_to_accuracy",
-          across_rounds(in_rounds(efficiency, ratios, std::multiplies())).median);
-}
-
-void set_scaling(ResultRow& row, const ResultRow& leg, const ResultRow& one, const Rounds& rounds) {
-  const Scaling of_medians = scaling_of(leg, one);
-  row.set("h_seconds", number_in(one, "seconds_median"));
-  row.set("ideal_seconds", of_medians.ideal_seconds).set("rho", of_medians.rho);
-  const double n = ranks_of(leg);
-  const ByRound efficiency = paired_efficiencies(leg, one, rounds);
-  row.set("rounds", efficiency.size());
-  if (efficiency.empty()) {
-    row.set("speedup", of_medians.speedup).set("efficiency", of_medians.efficiency);
-    row.set("karp_flatt", of_medians.karp_flatt).set("lost_seconds", of_medians.lost_seconds);
-    if (&leg != &one) {
-      row.add_note("no round has both T(1) and T(N): a ratio of medians, without an interval");
+/// The launches that a leg's numbers are of: of the rounds that it shares with one_device, or all
+/// where they share none.
+class Counted {
+ public:
+  Counted(const Rounds& rounds, const ResultRow& leg, const ResultRow& one) : all_(rounds) {
+    const RowsByRound &ones = rounds.of(one), &own = rounds.of(leg);
+    // What is compared with itself is so launch by launch.
+    if (rounds.sides() == Sides::apart && &ones != &own) return;
+    for (const auto& [round, row] : own) {
+      if (ones.contains(round)) rounds_.push_back(round);
     }
-    return;
   }
-  const LaunchInterval ratio = across_rounds(efficiency);
-  set_interval(row, "speedup", ratio, n);
-  set_interval(row, "efficiency", ratio);
-  row.set("speedup_interval", interval_label(ratio.kind, "rounds"));
-  set_statistical(row, leg, one, efficiency, rounds);
-  if (n > 1) row.set("karp_flatt", (1 / (n * ratio.median) - 1 / n) / (1 - 1 / n));
-  const ByRound lost = in_rounds(seconds_of(rounds.of(leg)), seconds_of(rounds.of(one)),
-                                 [&](double t, double h) { return t - of_medians.rho * h / n; });
-  row.set("lost_seconds", across_rounds(lost).median);
+  Sides sides() const { return rounds_.empty() ? Sides::apart : Sides::in_rounds; }
+  std::size_t rounds() const { return all_.sides() == Sides::apart ? 0 : rounds_.size(); }
+
+  /// Its rows in those rounds; nothing where one of them lacks it.
+  LaunchEpochs of(const ResultRow* row) const {
+    LaunchEpochs found;
+    if (row == nullptr) return found;
+    const RowsByRound& its = all_.of(*row);
+    if (rounds_.empty()) {
+      for (const auto& [round, launch] : its) found.push_back(launch);
+    }
+    for (const int round : rounds_) {
+      const auto at = its.find(round);
+      if (at == its.end()) return {};
+      found.push_back(at->second);
+    }
+    return found;
+  }
+
+ private:
+  const Rounds& all_;
+  std::vector<int> rounds_;
+};
+
+LaunchInterval times(LaunchInterval interval, double factor) {
+  return {factor * interval.value, factor * interval.low, factor * interval.high, interval.kind};
 }
 
-void set_raw(ResultRow& row, const ResultRow& leg, const ResultRow& raw, const Rounds& rounds) {
-  const ByRound efficiency = paired_efficiencies(leg, raw, rounds);
-  if (efficiency.empty()) {
-    row.set("efficiency_raw", scaling_of(leg, raw).efficiency);
-  } else {
-    set_interval(row, "efficiency_raw", across_rounds(efficiency));
+/// Of rows in which the same was counted as in the row of the leg; NaN else.
+std::vector<double> joules_of(const LaunchEpochs& rows, const ResultRow& leg) {
+  std::vector<double> joules = values_of(rows, "joules");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i]->get("energy_counters") != leg.get("energy_counters")) joules[i] = kNotKnown;
   }
+  return joules;
 }
 
-/// What the same images cost in joules on one device, over what they cost here, in rounds in which
-/// both were read off the counters that the table names.
-void set_energy(ResultRow& row, const ResultRow& leg, const ResultRow& one, const Rounds& rounds) {
-  const std::string& counters = leg.get("energy_counters");
-  const double rho = rho_of(leg, one);
-  const auto joules = [&](const ResultRow& of_round) {
-    const bool same = of_round.get("energy_counters") == counters;
-    return same ? number_in(of_round, "joules") : std::nan("");
+void scale(Leg& leg, const Bases& bases, const Rounds& rounds) {
+  const Counted counted(rounds, leg.row, *bases.one);
+  const Sides sides = counted.sides();
+  const LaunchEpochs one = counted.of(bases.one), n = counted.of(&leg.row);
+  if (one.empty() || n.empty()) return;
+  const auto ratio = [&](const char* column) {
+    return ratio_of_means(values_of(one, column), values_of(n, column), sides);
   };
-  const LaunchInterval ratio = across_rounds(rounds.of(one), rounds.of(leg),
-                                             [&](const ResultRow& at_one, const ResultRow& at_n) {
-                                               return rho * joules(at_one) / joules(at_n);
-                                             });
-  set_interval(row, "energy_ratio", ratio);
-}
-
-/// Epochs that somebody else timed may not say so.
-bool have_samples(const ResultRow& leg, const ResultRow& one) {
-  return number_in(leg, "samples") > 0 && number_in(one, "samples") > 0;
-}
-
-ResultRow scaling_row(const ResultRow& leg, const std::vector<const ResultRow*>& rows,
-                      const Rounds& rounds) {
-  ResultRow row(scaling_schema());
-  for (const std::string_view column : kOfLeg) row.set(column, leg.get(column));
-  row.set("status", leg.get("status")).set("note", leg.get("note"));
-  if (leg.get("status") != "ok") return row;
-  for (const std::string_view column : {"seconds_median",
-                                        "seconds_ci_low",
-                                        "seconds_ci_high",
-                                        "interval",
-                                        "launches",
-                                        "samples",
-                                        "test_accuracy",
-                                        "test_accuracy_ci_low",
-                                        "test_accuracy_ci_high",
-                                        "target_accuracy",
-                                        "epochs_to_target",
-                                        "epochs_to_target_ci_low",
-                                        "epochs_to_target_ci_high",
-                                        "seconds_to_target",
-                                        "last_rank",
-                                        "last_rank_share",
-                                        "energy_counters",
-                                        "joules",
-                                        "joules_ci_low",
-                                        "joules_ci_high",
-                                        "joules_per_image"}) {
-    row.set(column, leg.get(column));
+  leg.rounds = counted.rounds();
+  leg.seconds = mean_of(values_of(n, "seconds_median"));
+  leg.h_seconds = mean_of(values_of(one, "seconds_median")).value;
+  leg.scaling = scaling_of(leg.h_seconds, number_in(*bases.one, "samples"), leg.seconds.value,
+                           number_in(leg.row, "samples"), ranks_of(leg.row));
+  const double rho = leg.scaling.rho, part = rho / ranks_of(leg.row);
+  leg.efficiency = times(ratio("seconds_median"), part);
+  leg.interval = interval_label(leg.efficiency.kind, leg.rounds > 0 ? "rounds" : "launches");
+  leg.statistical = ratio("epochs_to_target");
+  leg.energy = times(ratio_of_means(joules_of(one, leg.row), joules_of(n, leg.row), sides), rho);
+  if (const LaunchEpochs raw = counted.of(bases.raw); !raw.empty()) {
+    leg.raw = times(
+        ratio_of_means(values_of(raw, "seconds_median"), values_of(n, "seconds_median"), sides),
+        rho_of(leg.row, *bases.raw) / ranks_of(leg.row));
   }
-  const Bases bases = bases_of(leg, rows);
-  if (bases.raw != nullptr && have_samples(leg, *bases.raw)) set_raw(row, leg, *bases.raw, rounds);
-  if (bases.one != nullptr && !have_samples(leg, *bases.one)) {
-    row.add_note("no speedup: how many images an epoch has (samples) is not known");
+  if (ranks_of(leg.row) > 1) leg.losses = losses_of(n, one, counted.of(bases.share), part, sides);
+  if (sides == Sides::apart) {
+    leg.row.add_note("no round has both T(1) and T(N)");
+  }
+}
+
+Leg leg_of(const ResultRow& row, const std::vector<const ResultRow*>& rows, const Rounds& rounds) {
+  Leg leg{.row = row, .planned = rounds.count()};
+  if (row.get("status") != "ok") return leg;
+  LaunchEpochs launches;
+  for (const auto& [round, launch] : rounds.of(row)) launches.push_back(launch);
+  leg.seconds = mean_of(values_of(launches, "seconds_median"));
+  leg.interval = interval_label(leg.seconds.kind, "launches");
+  const Bases bases = bases_of(row, rows);
+  // Epochs that somebody else timed may not say how many images they have.
+  const auto has_samples = [](const ResultRow& one) { return number_in(one, "samples") > 0; };
+  if (bases.one != nullptr && !(has_samples(row) && has_samples(*bases.one))) {
+    leg.row.add_note("no speedup: how many images an epoch has (samples) is not known");
   } else if (bases.one != nullptr) {
-    set_scaling(row, leg, *bases.one, rounds);
-    set_energy(row, leg, *bases.one, rounds);
+    scale(leg, bases, rounds);
   } else if (!bases.other_origin.empty()) {
-    row.add_note(
-        fmt::format("no speedup: H is {}, this is {}", bases.other_origin, leg.get("origin")));
+    leg.row.add_note(
+        fmt::format("no speedup: H is {}, this is {}", bases.other_origin, row.get("origin")));
   } else {
-    row.set("status", "failed").add_note("H is missing: no one_device epoch on one rank");
+    leg.row.set("status", "failed").add_note("H is missing: no one_device epoch on one rank");
   }
-  return row;
+  return leg;
 }
 
 }  // namespace
 
-std::vector<ResultRow> scaling_rows(const std::vector<ResultRow>& epoch_rows,
-                                    const std::vector<LaunchRows>& launches) {
-  const std::vector<const ResultRow*> legs = legs_of(epoch_rows);
-  const Rounds rounds(launches);
-  std::vector<ResultRow> rows;
-  for (const ResultRow* leg : legs) {
+std::vector<Leg> measured_legs(const std::vector<ResultRow>& epoch_rows,
+                               const std::vector<LaunchRows>& launches, Sides sides) {
+  const std::vector<const ResultRow*> rows = legs_of(epoch_rows);
+  const Rounds rounds(launches, sides);
+  std::vector<Leg> legs;
+  for (const ResultRow* row : rows) {
     // A share of an epoch is no epoch.
-    if (!is_share(*leg)) rows.push_back(scaling_row(*leg, legs, rounds));
+    if (!is_share(*row)) legs.push_back(leg_of(*row, rows, rounds));
   }
-  std::ranges::stable_sort(rows, [](const ResultRow& a, const ResultRow& b) {
-    const auto key = [](const ResultRow& row) {
-      return std::tuple(row.get("model"), row.get("scaling"), number_in(row, "ranks"),
-                        row.get("gradient_sync"), row.get("nodes"));
-    };
-    return key(a) < key(b);
+  std::ranges::stable_sort(legs, {}, [](const Leg& leg) {
+    return std::tuple(leg.row.get("model"), leg.row.get("scaling"), number_in(leg.row, "ranks"),
+                      leg.row.get("gradient_sync"), leg.row.get("nodes"));
   });
+  return legs;
+}
+
+namespace {
+
+void copy(ResultRow& row, const Leg& leg, std::initializer_list<std::string_view> columns) {
+  for (const std::string_view column : columns) row.set(column, leg.row.get(column));
+}
+
+/// What summary.csv and scaling.csv have in common.
+void set_scaling(ResultRow& row, const Leg& leg) {
+  copy(row, leg, {"model", "scaling", "ranks", "nodes"});
+  row.set("h_seconds", leg.h_seconds).set("ideal_seconds", leg.scaling.ideal_seconds);
+  row.set("measured_seconds", leg.seconds.value).set("speedup", leg.scaling.speedup);
+  set_interval(row, "efficiency", leg.efficiency);
+  row.set("efficiency", leg.scaling.efficiency).set("lost_seconds", leg.scaling.lost_seconds);
+  if (leg.h_seconds > 0) row.set("rounds", leg.rounds);
+}
+
+/// Null: nothing is lost, or nobody knows to what.
+const LostTime* largest_loss(const Leg& leg) {
+  const auto largest = std::ranges::max_element(
+      leg.losses, {}, [](const LostTime& loss) { return loss.seconds.value; });
+  return largest == leg.losses.end() || largest->seconds.value <= 0 ? nullptr : &*largest;
+}
+
+/// Origin, rounds, of what the intervals are, and what the efficiency's leaves open; or why there
+/// is no number.
+std::string trust_of(const Leg& leg) {
+  const std::string &status = leg.row.get("status"), &note = leg.row.get("note");
+  if (status != "ok") return fmt::format("{}: {}", status, note);
+  std::string words = leg.row.get("origin");
+  if (leg.h_seconds > 0) {
+    const bool lost = leg.rounds > 0 && leg.rounds < leg.planned;
+    words += leg.rounds == 0 ? ", no rounds"
+             : lost          ? fmt::format(", {} of {} rounds", leg.rounds, leg.planned)
+                             : fmt::format(", {} round{}", leg.rounds, leg.rounds > 1 ? "s" : "");
+    words += ", " + (leg.interval.empty() ? "no interval" : leg.interval);
+    const LaunchInterval& e = leg.efficiency;
+    if (leg.row.get("ranks") != "1" && e.low <= 1 && e.high >= 1) {
+      words += "; cannot be told from ideal";
+    }
+    if (e.low > 1) words += "; faster than ideal";
+  }
+  return words + (note.empty() ? "" : "; " + note);
+}
+
+/// The gradient syncs, each with what tells its row from others of its model, N and scaling.
+std::vector<std::string> strategies_of(const std::vector<Leg>& legs) {
+  std::vector<const ResultRow*> rows;
+  std::vector<std::string> names;
+  for (const Leg& leg : legs) {
+    rows.push_back(&leg.row);
+    names.push_back(leg.row.get("model") + "\n" + leg.row.get("gradient_sync") + "\n" +
+                    leg.row.get("scaling") + "\n" + leg.row.get("ranks"));
+  }
+  std::vector<std::string> strategies = words_apart(rows, names);
+  for (std::size_t i = 0; i < legs.size(); ++i) {
+    const std::string words = strategies[i].empty() ? "" : "," + strategies[i];
+    strategies[i] = rows[i]->get("gradient_sync") + words;
+  }
+  return strategies;
+}
+
+}  // namespace
+
+std::vector<ResultRow> summary_rows(const std::vector<Leg>& legs) {
+  const std::vector<std::string> strategies = strategies_of(legs);
+  std::vector<ResultRow> rows;
+  for (const Leg& leg : legs) {
+    ResultRow& row = rows.emplace_back(summary_schema());
+    row.set("strategy", strategies[rows.size() - 1]);
+    set_scaling(row, leg);
+    if (const LostTime* const loss = largest_loss(leg)) {
+      set_interval(row.set("largest_loss", loss->name), "largest_loss_seconds", loss->seconds);
+    }
+    row.set("trust", trust_of(leg));
+  }
+  return rows;
+}
+
+std::vector<ResultRow> scaling_rows(const std::vector<Leg>& legs) {
+  std::vector<ResultRow> rows;
+  for (const Leg& leg : legs) {
+    ResultRow& row = rows.emplace_back(scaling_schema());
+    copy(
+        row, leg,
+        {"run_id", "case_id", "origin", "status", "note", "gradient_sync", "allreduce", "transport",
+         "device", "dataset", "batch", "global_batch", "optimizer", "learning_rate", "samples"});
+    set_scaling(row, leg);
+    set_interval(row.set("interval", leg.interval), "measured_seconds", leg.seconds);
+    row.set("rho", leg.scaling.rho).set("karp_flatt", leg.scaling.karp_flatt);
+    set_interval(row, "efficiency_raw", leg.raw);
+    copy(row, leg,
+         {"test_accuracy", "test_accuracy_ci_low", "test_accuracy_ci_high", "target_accuracy",
+          "epochs_to_target", "epochs_to_target_ci_low", "epochs_to_target_ci_high",
+          "seconds_to_target", "last_rank", "last_rank_share", "energy_counters", "joules",
+          "joules_ci_low", "joules_ci_high", "joules_per_image"});
+    set_interval(row, "efficiency_statistical", leg.statistical);
+    row.set("efficiency_to_accuracy", leg.scaling.efficiency * leg.statistical.value);
+    set_interval(row, "energy_ratio", leg.energy);
+  }
+  return rows;
+}
+
+std::vector<ResultRow> loss_rows(const std::vector<Leg>& legs) {
+  std::vector<ResultRow> rows;
+  for (const Leg& leg : legs) {
+    for (const LostTime& loss : leg.losses) {
+      ResultRow& row = rows.emplace_back(losses_schema());
+      copy(row, leg,
+           {"run_id", "case_id", "origin", "status", "model", "gradient_sync", "scaling", "ranks",
+            "nodes"});
+      set_interval(row.set("loss", loss.name), "seconds", loss.seconds);
+      if (loss.name == kJoinedLoss) {
+        row.set("note", fmt::format("the {} cannot tell them apart",
+                                    leg.rounds > 0 ? "hosts' clocks" : "log"));
+      }
+    }
+  }
   return rows;
 }
 

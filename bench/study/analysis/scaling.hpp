@@ -1,44 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 // The suite's question in formulas, and the only place where they are computed: how far from H/N
-// are N devices, and where did the rest go? Values in, values out. Unknown is NaN. All ratios and
-// losses are taken within rounds (rounds.hpp).
+// are N devices, and where did the rest go? Values in, values out. Unknown is NaN.
 #pragma once
 
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/legs.hpp"
+#include "bench/study/analysis/losses.hpp"
 
 namespace scalebench {
 
 struct Scaling {
-  double ideal_seconds = 0;  // H/N; weak: rho * H/N
+  double ideal_seconds = 0;  // rho * H/N
   double rho = 0;            // samples processed at N over those at 1
   double speedup = 0;        // rho * H / T
-  double efficiency = 0;     // speedup / N
+  double efficiency = 0;     // ideal / T
   double karp_flatt = 0;     // (1/S - 1/N) / (1 - 1/N); NaN at N = 1
-  double lost_seconds = 0;   // T - rho * H/N
+  double lost_seconds = 0;   // T - ideal
 };
 
 /// `h`: seconds of one epoch of `samples_at_one` samples on one device; `t`: of one of
 /// `samples_at_n` on `devices`. Karp and Flatt, CACM 33(5), 1990. Throws Error unless all are
 /// positive.
-Scaling scaling_of(double h, double samples_at_one, double t, double samples_at_n, int devices,
-                   Work work);
+Scaling scaling_of(double h, double samples_at_one, double t, double samples_at_n, int devices);
 
 /// The efficiencies of the rounds that have both times: `h` on one device, `t` on `devices`, which
 /// do `rho` times the work.
 ByRound efficiencies(const ByRound& h, const ByRound& t, double rho, int devices);
 
-// scaling.csv from epoch rows: every strategy and N beside its H and the ideal H/N.
+inline constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
+inline constexpr LaunchInterval kNoInterval{kNotKnown, kNotKnown, kNotKnown, ""};
 
-/// `epoch_rows`: one a case and N, of which those with rank = all count. A row's H is the
-/// `one_device` row on one rank that equals it in everything but N and strategy; its H_raw the
-/// `none` row. A row without its H gets status `failed` and says what is missing. Rows of different
-/// origin are never divided by each other. `launches` of epoch.csv: ratios are medians over the
-/// rounds that have both; where there is none they are ratios of medians, without an interval, and
-/// the note says so.
-std::vector<ResultRow> scaling_rows(const std::vector<ResultRow>& epoch_rows,
-                                    const std::vector<LaunchRows>& launches);
+/// A strategy on N ranks beside one device. All of its numbers are means, or ratios of means, over
+/// the same rounds: those in which one_device and N are both ok.
+struct Leg {
+  ResultRow row;              // of epoch.csv: what was trained, and how it went
+  std::size_t rounds = 0;     // 0: no round ties its launches to those of one_device
+  std::size_t planned = 0;    // rounds that the study has
+  std::string interval = {};  // of what its intervals are: "95% of rounds"
+  double h_seconds = kNotKnown;
+  LaunchInterval seconds = kNoInterval;  // T
+  Scaling scaling{kNotKnown, kNotKnown, kNotKnown, kNotKnown, kNotKnown, kNotKnown};
+  LaunchInterval efficiency = kNoInterval;
+  LaunchInterval raw = kNoInterval;          // efficiency against a plain loop
+  LaunchInterval statistical = kNoInterval;  // epochs to the target at 1 over those at N
+  LaunchInterval energy = kNoInterval;       // joules for the same images at 1 over those at N
+  std::vector<LostTime> losses = {};         // they sum to T - ideal; none at N = 1
+};
+
+/// Of epoch rows those with rank = all, each beside the `one_device` row on one rank that equals it
+/// in everything but N and strategy. One without such a row is `failed` and says what is missing.
+/// Rows of different origin are never divided by each other. A plain loop, or one rank with its
+/// share, counts where it is ok in all rounds of the leg. Sorted by model, scaling, N and strategy.
+std::vector<Leg> measured_legs(const std::vector<ResultRow>& epoch_rows,
+                               const std::vector<LaunchRows>& launches, Sides sides);
+
+// The tables that answer the question: each is one projection of the legs.
+
+/// summary.csv, scaling.csv: a row a leg.
+std::vector<ResultRow> summary_rows(const std::vector<Leg>& legs);
+std::vector<ResultRow> scaling_rows(const std::vector<Leg>& legs);
+/// losses.csv: a row a loss, in the order of the account.
+std::vector<ResultRow> loss_rows(const std::vector<Leg>& legs);
 
 }  // namespace scalebench

@@ -13,9 +13,7 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/legs.hpp"
-#include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
-#include "bench/study/analysis/scaling.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -120,20 +118,18 @@ void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost
   }
 }
 
-/// Rows of scaling.csv for launches of which it has none.
-std::vector<ResultRow> failed_scaling_rows(const Manifest& study,
-                                           const std::vector<LostLaunch>& lost,
-                                           const std::vector<ResultRow>& scaling,
-                                           StudiesOfCases studies) {
+/// Rows, as of epoch.csv, for launches of which it has none.
+std::vector<ResultRow> failed_rows(const Manifest& study, const std::vector<LostLaunch>& lost,
+                                   const std::vector<ResultRow>& epochs, StudiesOfCases studies) {
   std::vector<ResultRow> rows;
   for (const auto& [launch, why] : lost) {
     if (launch.program != "bench_epoch" || !argument_of(launch, "--share-of").empty()) continue;
     const auto is_its = [&, &its = launch](const ResultRow& row) {
-      return belongs(row, its, studies);
+      return row.get("rank") == "all" && belongs(row, its, studies);
     };
-    if (std::ranges::any_of(scaling, is_its) || std::ranges::any_of(rows, is_its)) continue;
-    ResultRow& row = rows.emplace_back(scaling_schema());
-    row.set("run_id", study.run_id);
+    if (std::ranges::any_of(epochs, is_its) || std::ranges::any_of(rows, is_its)) continue;
+    ResultRow& row = rows.emplace_back(epoch_schema());
+    row.set("run_id", study.run_id).set("rank", "all").set("share_of", 1);
     row.set("case_id", case_id(launch.name)).set("origin", study.origin).set("ranks", launch.ranks);
     if (studies.knows(row)) {  // of another [[epoch]]
       row.set("case_id", case_id(fmt::format("{} {}", launch.name, launch.study)));
@@ -164,15 +160,18 @@ const std::vector<const Schema*>& study_table_schemas() {
   return schemas;
 }
 
-ImportAnswers answers_of_import(const std::vector<ResultRow>& epochs) {
-  ImportAnswers answers{scaling_rows(epochs, {}), {}};
-  const bool any = std::ranges::any_of(answers.scaling, [](const ResultRow& row) {
-    return row.get("ranks") != "1" && !row.get("efficiency").empty();
-  });
-  if (!any) return {};
-  answers.losses = loss_rows(epochs, {}, answers.scaling);
-  add_answers(answers.scaling, answers.losses);
-  return answers;
+std::vector<Leg> imported_legs(const std::vector<ResultRow>& epochs,
+                               const std::vector<LaunchRows>& launches) {
+  std::vector<Leg> legs = measured_legs(epochs, launches, Sides::apart);
+  const bool any = std::ranges::any_of(
+      legs, [](const Leg& leg) { return leg.row.get("ranks") != "1" && leg.h_seconds > 0; });
+  return any ? legs : std::vector<Leg>();
+}
+
+void put_answers(StudyTables& tables, const std::vector<Leg>& legs) {
+  put(tables, summary_schema(), summary_rows(legs));
+  put(tables, scaling_schema(), scaling_rows(legs));
+  put(tables, losses_schema(), loss_rows(legs));
 }
 
 StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
@@ -188,9 +187,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   };
   if (run.manifest.import) {
     std::vector<ResultRow> epochs = over(epoch_schema());
-    ImportAnswers answers = answers_of_import(epochs);
-    put(tables, scaling_schema(), std::move(answers.scaling));
-    put(tables, losses_schema(), std::move(answers.losses));
+    put_answers(tables, imported_legs(epochs, run.launches_of(epoch_schema())));
     put(tables, epoch_schema(), std::move(epochs));
     put(tables, allreduce_schema(), over(allreduce_schema()));
     put(tables, throughput_schema(), over(throughput_schema()));
@@ -206,16 +203,11 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
 
   std::vector<ResultRow> epoch = over(epoch_schema());
   const std::vector<LaunchRows>& launches = run.launches_of(epoch_schema());
-  std::vector<ResultRow> scaling = scaling_rows(epoch, launches);
-  std::vector<ResultRow> losses = loss_rows(epoch, launches, scaling);
   put(tables, laws_schema(), law_rows(scalings_of(epoch, launches)));
+  std::vector<ResultRow> legs = epoch;
+  std::ranges::move(failed_rows(run.manifest, lost, epoch, studies), std::back_inserter(legs));
+  put_answers(tables, measured_legs(legs, launches, Sides::in_rounds));
   put(tables, epoch_schema(), std::move(epoch));
-  std::ranges::move(failed_scaling_rows(run.manifest, lost, scaling, studies),
-                    std::back_inserter(scaling));
-  add_answers(scaling, losses);
-  put(tables, summary_schema(), summary_rows(scaling));
-  put(tables, losses_schema(), std::move(losses));
-  put(tables, scaling_schema(), std::move(scaling));
 
   put(tables, bound_schema(), middle_rows(run.beside_of(bound_schema()), "seconds"));
   put(tables, links_schema(), link_rows(run.beside_of(links_schema())));

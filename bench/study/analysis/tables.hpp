@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/record/result_row.hpp"
+#include "bench/study/analysis/scaling.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/fit/fit.hpp"
 #include "bench/study/plan/plan.hpp"
@@ -18,16 +19,16 @@ namespace scalebench {
 using StudyTables = std::map<std::string, std::vector<ResultRow>, std::less<>>;
 
 /// `run` was read with its samples. `plan`: of its plan.json; an import has none, and its case file
-/// and answers_of_import.
+/// and what imported_legs() say.
 StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
                          const FitModel& model);
 
-/// scaling.csv and losses.csv of an import: nothing says which files are of one round, so they are
-/// made of medians. Empty where no row has a base, and losses where its epochs have no states.
-struct ImportAnswers {
-  std::vector<ResultRow> scaling, losses;
-};
-ImportAnswers answers_of_import(const std::vector<ResultRow>& epochs);
+/// Of an import, no round of which ties its launches (files) together. Empty where none has a base.
+std::vector<Leg> imported_legs(const std::vector<ResultRow>& epochs,
+                               const std::vector<LaunchRows>& launches);
+
+/// Their summary.csv, scaling.csv and losses.csv.
+void put_answers(StudyTables& tables, const std::vector<Leg>& legs);
 
 /// The rate of a row with its interval: "12.31 [12.10, 12.52] GB/s busbw", "2470.0 images/s"; empty
 /// where the row has none.

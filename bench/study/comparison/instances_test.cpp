@@ -111,7 +111,7 @@ double efficiency(const std::string& name, const std::string& gpus, const std::s
 
 TEST(Published, HoldsTheGoldenNumbers) {
   EXPECT_NEAR(efficiency("simple_sagemaker_imagenet", "3", "1"), 0.7644, 5e-5);
-  EXPECT_NEAR(scaling_of(26614, 1, 11605, 1, 3, Work::strong).speedup, 2.2933, 5e-5);
+  EXPECT_NEAR(scaling_of(26614, 1, 11605, 1, 3).speedup, 2.2933, 5e-5);
   EXPECT_NEAR(efficiency("simple_sagemaker_imagenet_job", "3", "1"), 0.693, 5e-4);
   const std::string k80 = "tf_k80_p2_8xlarge_resnet50";
   EXPECT_NEAR(efficiency(k80, "8", "1"), 0.902, 5e-4);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "bench/record/seal.hpp"
@@ -59,21 +60,34 @@ ResultRow epoch(int ranks, const char* sync, const char* samples) {
   return row;
 }
 
+/// Of files that say one epoch each.
+std::vector<Leg> legs_of_files(const std::vector<ResultRow>& epochs) {
+  std::vector<LaunchRows> launches;
+  std::vector<ResultRow> cases;
+  for (const ResultRow& row : epochs) {
+    launches.push_back({static_cast<int>(launches.size()) + 1, {row}, {}});
+    const auto same = [&](const ResultRow& other) {
+      return other.get("ranks") == row.get("ranks");
+    };
+    if (std::ranges::none_of(cases, same)) cases.push_back(row);
+  }
+  return imported_legs(cases, launches);
+}
+
 TEST(ImportFolder, HasAScalingTableWhereSeveralRanksHaveABase) {
-  const std::vector<ResultRow> rows =
-      answers_of_import({epoch(1, "one_device", "600"), epoch(4, "ddp", "600")}).scaling;
+  const auto rows =
+      scaling_rows(legs_of_files({epoch(1, "one_device", "600"), epoch(4, "ddp", "600")}));
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[1].get("speedup"), "4");
   EXPECT_EQ(rows[1].get("h_seconds"), "12");
+  EXPECT_EQ(rows[1].get("efficiency_ci_low"), "") << "one file a side";
   EXPECT_THAT(rows[1].get("note"), testing::HasSubstr("no round has both T(1) and T(N)"));
   EXPECT_EQ(rows[0].get("efficiency") + rows[0].get("note"), "1") << "its own base";
-  EXPECT_TRUE(answers_of_import({epoch(1, "one_device", "600")}).scaling.empty());
-  EXPECT_TRUE(
-      answers_of_import({epoch(1, "plain", "600"), epoch(4, "ddp", "600")}).scaling.empty());
+  EXPECT_TRUE(legs_of_files({epoch(1, "one_device", "600")}).empty());
+  EXPECT_TRUE(legs_of_files({epoch(1, "plain", "600"), epoch(4, "ddp", "600")}).empty());
   for (const char* samples : {"", "600"}) {
     // Nobody says how many images the epochs of H have.
-    EXPECT_TRUE(
-        answers_of_import({epoch(1, "one_device", ""), epoch(4, "ddp", samples)}).scaling.empty());
+    EXPECT_TRUE(legs_of_files({epoch(1, "one_device", ""), epoch(4, "ddp", samples)}).empty());
   }
 }
 
@@ -84,25 +98,24 @@ ResultRow with_states(ResultRow row, double compute, double sync) {
 
 TEST(ImportFolder, SaysWhereTheTimeWentWhereALogTellsTheParts) {
   // 12 s = 11.25 + 0 + 0.5 + 0.25; 3 s = 1.5 + 0.75 + 0.5 + 0.25 on four.
-  const ImportAnswers answers =
-      answers_of_import({with_states(epoch(1, "one_device", "600"), 11.25, 0),
-                         with_states(epoch(4, "ddp", "600"), 1.5, 0.75)});
+  const ResultRow one = with_states(epoch(1, "one_device", "600"), 11.25, 0);
+  const ResultRow four = with_states(epoch(4, "ddp", "600"), 1.5, 0.75);
   std::map<std::string, double> losses;
-  for (const ResultRow& row : answers.losses) {
+  for (const ResultRow& row : loss_rows(legs_of_files({one, four}))) {
     losses[row.get("loss")] = number_in(row, "seconds");
-    EXPECT_EQ(row.get("rounds"), "0");
-    EXPECT_EQ(row.get("seconds_ci_low"), "") << "nothing was paired";
+    EXPECT_EQ(row.get("seconds_ci_low"), "") << "one file a side";
   }
-  const std::map<std::string, double> expected{{"work", 0},
-                                               {"compute", 1.5 - 11.25 / 4},
+  const std::map<std::string, double> expected{{"compute", 1.5 - 11.25 / 4},
                                                {"transfer_and_wait", 0.75},
                                                {"input", 0.5 - 0.125},
                                                {"evaluation", 0},
-                                               {"host", 0.25 - 0.0625},
-                                               {"unattributed", 0}};
+                                               {"host", 0.25 - 0.0625}};
   EXPECT_EQ(losses, expected);
-  EXPECT_EQ(answers.scaling[1].get("largest_loss"), "") << "without an interval";
-  EXPECT_EQ(answers.scaling[1].get("trust"), "imported: ratio of medians, no interval");
+  const ResultRow row = summary_rows(legs_of_files({one, four}))[1];
+  EXPECT_EQ(row.get("largest_loss"), "transfer_and_wait");
+  EXPECT_EQ(row.get("trust"), "imported, no rounds, no interval; no round has both T(1) and T(N)");
+  const auto of_several = loss_rows(legs_of_files({one, one, four, four}));
+  EXPECT_EQ(of_several[0].get("seconds_ci_low"), of_several[0].get("seconds")) << "Welch's";
 }
 
 }  // namespace

@@ -97,15 +97,6 @@ double images_of(const ResultRow& row) {
   return number_in(row, "batch") * (row.get("rank") == "all" ? number_in(row, "ranks") : 1);
 }
 
-/// One row for each case.
-std::vector<ResultRow> over(const std::vector<ImportedLaunchRows>& launches, const Schema& schema) {
-  std::vector<LaunchRows> parts;
-  for (const ImportedLaunchRows& one : launches) {
-    parts.push_back({one.launch, one.cases, one.samples});
-  }
-  return over_launches(parts, schema);
-}
-
 /// The cases of one launch, equal ones together.
 class LaunchCases {
  public:
@@ -149,7 +140,7 @@ class LaunchCases {
     }
   }
 
-  ImportedLaunchRows with_statistics() && {
+  LaunchRows with_statistics() && {
     for (std::size_t i = 0; i < seconds_.size(); ++i) {
       if (seconds_[i].empty() || !is_training(schema_)) continue;
       ResultRow& row = rows_.cases[i];
@@ -159,14 +150,14 @@ class LaunchCases {
     for (std::size_t i = 0; i < skews_.size(); ++i) {
       if (!skews_[i].empty()) rows_.cases[i].set("skew_seconds", median_of(skews_[i]));
     }
-    rows_.cases = over({rows_}, schema_);
+    rows_.cases = over_launches({rows_}, schema_);
     return std::move(rows_);
   }
 
  private:
   const Schema& schema_;
   std::vector<std::size_t> columns_;  // of the case
-  ImportedLaunchRows rows_;
+  LaunchRows rows_;
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::vector<double>> seconds_, skews_;  // of each of rows_.cases
   std::unordered_map<std::string, std::size_t> place_of_;
@@ -223,7 +214,8 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
     rows.launches.push_back(std::move(cases).with_statistics());
   }
   // Over one launch there is nothing more to say.
-  rows.cases = rows.launches.size() == 1 ? rows.launches[0].cases : over(rows.launches, schema);
+  rows.cases =
+      rows.launches.size() == 1 ? rows.launches[0].cases : over_launches(rows.launches, schema);
   return rows;
 }
 
@@ -251,7 +243,7 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
   write_manifest(run, manifest);
   std::vector<ResultRow> samples;
   for (std::size_t i = 0; i < rows.launches.size(); ++i) {
-    const ImportedLaunchRows& launch = rows.launches[i];
+    const LaunchRows& launch = rows.launches[i];
     const std::string name = plain_name(manifest.launches.at(i).note);
     write(folder.make_launch(launch.launch, name), schema, csv_of(schema, launch.cases));
     samples.insert(samples.end(), launch.samples.begin(), launch.samples.end());
@@ -259,9 +251,12 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
   write(run, samples_schema(), csv_of(samples_schema(), samples));
   write(run, schema, csv_of(schema, rows.cases));
   if (schema.file == epoch_schema().file) {
-    const ImportAnswers answers = answers_of_import(rows.cases);
-    write(run, scaling_schema(), csv_of(scaling_schema(), answers.scaling));
-    write(run, losses_schema(), csv_of(losses_schema(), answers.losses));
+    StudyTables tables;
+    put_answers(tables, imported_legs(rows.cases, rows.launches));
+    for (const auto& [file, answers] : tables) {
+      const Schema& its = answers.front().schema();
+      write(run, its, csv_of(its, answers));
+    }
   }
   write(run, accuracy_schema(), csv_of(accuracy_schema(), rows.accuracies));
   manifest = updated(std::move(manifest), run, "complete");
@@ -269,7 +264,8 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
   seal_folder(run, manifest.files);
 }
 
-std::string why_no_speedup(const std::vector<ResultRow>& rows) {
+std::string why_no_speedup(const ImportedRows& imported) {
+  const std::vector<ResultRow>& rows = imported.cases;
   if (rows.empty() || rows[0].schema().file != epoch_schema().file) return "";
   const std::vector<const ResultRow*> legs = legs_of(rows);
   const auto several = std::ranges::find_if(
@@ -281,7 +277,7 @@ std::string why_no_speedup(const std::vector<ResultRow>& rows) {
     });
   };
   if (several == legs.end() || of_one(false) == legs.end()) return "";
-  if (!answers_of_import(rows).scaling.empty()) return "";
+  if (!imported_legs(rows, imported.launches).empty()) return "";
   if (of_one(true) == legs.end())
     return "no speedup: name H with --set gradient_sync=one_device,...";
   const ResultRow &leg = **several, &one = **of_one(true);

@@ -10,6 +10,7 @@
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
+#include "bench/study/analysis/rows.hpp"
 #include "bench/study/import/imported_case.hpp"
 
 namespace scalebench {
@@ -27,17 +28,10 @@ struct NumberedLaunch {
   ImportedLaunch launch;
 };
 
-/// What of one launch is written.
-struct ImportedLaunchRows {
-  int launch = 0;
-  std::vector<ResultRow> cases;    // with statistics
-  std::vector<ResultRow> samples;  // of samples.csv
-};
-
 struct ImportedRows {
-  std::vector<ImportedLaunchRows> launches;  // in order of their numbers
-  std::vector<ResultRow> cases;              // one row a case, over all launches
-  std::vector<ResultRow> accuracies;         // of accuracy.csv
+  std::vector<LaunchRows> launches;   // in order of their numbers
+  std::vector<ResultRow> cases;       // one row a case, over all launches
+  std::vector<ResultRow> accuracies;  // of accuracy.csv
 };
 
 /// Throws UsageError, naming the file, when a row lacks a column without which it is no case.
@@ -52,15 +46,15 @@ std::vector<ImportedLaunch> by_layout(ImportedLaunch launch);
 ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Schema& schema,
                            const ImportIdentity& identity);
 
-/// Writes samples.csv, the case file, scaling.csv where the rows have a base for it, losses.csv
-/// where they have states, accuracy.csv, of each launch the case file into its folder, which is
-/// named by the launch's note, and, last, the manifest. Then the folder is sealed.
+/// Writes samples.csv, the case file, summary.csv and scaling.csv where the rows have a base for
+/// them, losses.csv where they have states, accuracy.csv, of each launch the case file into its
+/// folder, which is named by the launch's note, and, last, the manifest. Then the folder is sealed.
 void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
                   Manifest manifest);
 
 /// Why epochs on one and on several ranks make no speedup, and what would help; empty where they do
 /// or where there is nothing to expect.
-std::string why_no_speedup(const std::vector<ResultRow>& cases);
+std::string why_no_speedup(const ImportedRows& rows);
 
 /// One line a case, the first of them only when there are many. Names from foreign files are shown
 /// so that they cannot steer a terminal.

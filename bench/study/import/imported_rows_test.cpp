@@ -143,8 +143,7 @@ ImportedCase epoch(const std::string& ranks, const std::string& sync, const Sett
 }
 
 std::string why_not(const ImportedCase& one, const ImportedCase& several) {
-  return why_no_speedup(
-      imported_rows({launch(1, {one, several})}, epoch_schema(), kIdentity).cases);
+  return why_no_speedup(imported_rows({launch(1, {one, several})}, epoch_schema(), kIdentity));
 }
 
 TEST(ImportedRows, SaysWhyThereIsNoSpeedup) {

@@ -41,7 +41,7 @@ TEST(Published, EpochsAreHAndT) {
   EXPECT_EQ(rows.cases[1].get("origin"), "quoted");
   EXPECT_THAT(rows.cases[1].get("note"),
               AllOf(HasSubstr("derived: "), HasSubstr("simple-sagemaker"), HasSubstr("2020")));
-  EXPECT_EQ(why_no_speedup(rows.cases), "");
+  EXPECT_EQ(why_no_speedup(rows), "");
 }
 
 TEST(Published, RatesAreStepsOrWithImagesEpochs) {

@@ -349,9 +349,8 @@ Forecast Predictor::forecast(const Question& question) const {
   }
   forecast.epoch_seconds = steps * forecast.step_seconds;
   forecast.samples = steps * images;
-  forecast.scaling =
-      scaling_of(case_.one.middle().seconds, case_.one.samples, forecast.epoch_seconds,
-                 forecast.samples, question.at.ranks, case_.strong ? Work::strong : Work::weak);
+  forecast.scaling = scaling_of(case_.one.middle().seconds, case_.one.samples,
+                                forecast.epoch_seconds, forecast.samples, question.at.ranks);
   const auto curve = curves_.find(algorithm_of(question));
   forecast.curve_measured = question.network.is_measured() && curve != curves_.end() &&
                             curve->second.is_measured(question.at);

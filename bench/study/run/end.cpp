@@ -89,7 +89,7 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
   study.summarise();
   const bool is_whole = !interruption.stop() && (study.failed() == 0 || options.accept_failed);
   study.seal(is_whole ? "complete" : "partial");
-  std::string text = result_text(study.table(scaling_schema()), study.table(losses_schema()),
+  std::string text = result_text(study.table(summary_schema()),
                                  {study.table(throughput_schema()), study.table(allreduce_schema()),
                                   study.table(kernels_schema())});
   for (const Schema* schema : {&scaling_schema(), &throughput_schema(), &allreduce_schema()}) {

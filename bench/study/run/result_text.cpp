@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 
@@ -53,61 +52,52 @@ std::string rates_table(const std::vector<ResultRow>& rows) {
   return table;
 }
 
-/// Where three decimals of a second say little, as of a short epoch.
-bool is_short(double seconds) { return seconds > 0 && seconds < 0.01; }
-
-/// Seconds with three decimals; short ones with a unit. With the ends of an interval or without.
-std::string in_seconds(const ResultRow& row, std::string_view column) {
-  const double seconds = number_in(row, column);
-  return is_short(seconds) ? show_time(seconds) : scaled(row.get(column), 1, 3);
-}
-std::string in_seconds(const ResultRow& row, std::string_view column, std::string_view low,
-                       std::string_view high) {
-  const double seconds = number_in(row, column);
-  return is_short(seconds) ? show_time(seconds, number_in(row, low), number_in(row, high))
-                           : with_interval(row.get(column), row.get(low), row.get(high), 1, 3);
+/// So many decimals that the ideal has five digits. All seconds of a row have as many: then who
+/// adds or divides them gets what stands beside them.
+int decimals_of(const ResultRow& row) {
+  const double least =
+      std::min(number_in(row, "ideal_seconds"), number_in(row, "measured_seconds"));
+  if (!(least > 0)) return 3;
+  return std::clamp(4 - static_cast<int>(std::floor(std::log10(least))), 1, 9);
 }
 
-/// "mlp with mirrored on 2 ranks", "mlp with mirrored, weak, on 2 ranks", "mlp on 2 ranks".
-std::string subject_of(const ResultRow& row) {
-  const std::string& sync = row.get("gradient_sync");
-  return fmt::format("{}{}{} on {} ranks", row.get("model"), sync.empty() ? "" : " with " + sync,
-                     row.get("scaling") == "weak" ? ", weak," : "",
-                     ranks_words(row.get("ranks"), row.get("nodes")));
+std::string efficiency_of(const ResultRow& row) {
+  const std::string text = percent(row.get("efficiency"));
+  const std::string &low = row.get("efficiency_ci_low"), &high = row.get("efficiency_ci_high");
+  if (low.empty()) return text;
+  return fmt::format("{} [{}, {}]", text, scaled(low, 100, 1), scaled(high, 100, 1));
 }
 
-/// What tells the row of each case from others of its subject and origin.
-std::vector<std::string> words_apart(const std::vector<ResultRow>& rows) {
-  std::vector<const ResultRow*> all;
-  std::vector<std::string> names;
-  for (const ResultRow& row : rows) {
-    all.push_back(&row);
-    names.push_back(subject_of(row) + row.get("origin"));
-  }
-  return words_apart(all, names);
+/// "compute 0.0223 [0.0204, 0.0249]", with `unit` behind the number; empty without a loss.
+std::string largest_loss_of(const ResultRow& row, std::string_view between, std::string_view unit) {
+  if (row.get("largest_loss").empty()) return "";
+  const auto seconds = [&](const char* end) {
+    return scaled(row.get(fmt::format("largest_loss_seconds{}", end)), 1, decimals_of(row));
+  };
+  std::string text = fmt::format("{}{}{}{}", row.get("largest_loss"), between, seconds(""), unit);
+  if (row.get("largest_loss_seconds_ci_low").empty()) return text;
+  return text + fmt::format(" [{}, {}]", seconds("_ci_low"), seconds("_ci_high"));
 }
 
-std::string scaling_line(const ResultRow& row, const std::string& words) {
-  std::string text =
-      fmt::format("{:<10} {:<13} {:<7} {:>3} ", row.get("model"), row.get("gradient_sync"),
+std::string scaling_line(const ResultRow& row) {
+  const auto seconds = [&](const char* column) {
+    return scaled(row.get(column), 1, decimals_of(row));
+  };
+  const std::string text =
+      fmt::format("{:<10} {:<13} {:<7} {:>3} ", row.get("model"), row.get("strategy"),
                   row.get("scaling"), ranks_words(row.get("ranks"), row.get("nodes")));
-  const std::string apart = words.empty() ? "" : " " + words;
-  if (row.get("status") != "ok") {
-    return text + fmt::format("{}: {}{}\n", row.get("status"), row.get("note"), apart);
-  }
-  text += fmt::format("{:>9} {:>9} {:>24} {:>20} {:>8} {:>20} {:>7} {:>9}",
-                      in_seconds(row, "h_seconds"), in_seconds(row, "ideal_seconds"),
-                      in_seconds(row, "seconds_median", "seconds_ci_low", "seconds_ci_high"),
-                      with_interval(row.get("speedup"), row.get("speedup_ci_low"),
-                                    row.get("speedup_ci_high"), 1, 2),
-                      percent(row.get("efficiency")),
-                      with_interval(row.get("efficiency_raw"), row.get("efficiency_raw_ci_low"),
-                                    row.get("efficiency_raw_ci_high"), 100, 1),
-                      scaled(row.get("karp_flatt"), 1, 3), percent(row.get("test_accuracy")));
-  text += apart;
-  if (row.get("origin") != "measured") text += "  " + row.get("origin");
-  if (!row.get("note").empty()) text += "  " + row.get("note");
-  return text + "\n";
+  const std::string trust = printable(row.get("trust"));
+  if (row.get("measured_seconds").empty()) return text + trust + "\n";
+  return text + fmt::format("{:>9} {:>9} {:>9} {:>7} {:>21} {:>9}  {:<35} {}\n",
+                            seconds("h_seconds"), seconds("ideal_seconds"),
+                            seconds("measured_seconds"), scaled(row.get("speedup"), 1, 2),
+                            efficiency_of(row), seconds("lost_seconds"),
+                            largest_loss_of(row, " ", ""), trust);
+}
+
+bool covers(const ResultRow& row, const std::string& column, double value) {
+  return number_in(row, column + "_ci_low") <= value &&
+         value <= number_in(row, column + "_ci_high");
 }
 
 }  // namespace
@@ -115,72 +105,59 @@ std::string scaling_line(const ResultRow& row, const std::string& words) {
 std::string scaling_table(const std::vector<ResultRow>& rows) {
   if (rows.empty()) return "";
   std::string table =
-      "# H: one epoch on one device; ideal: H/N, with weak scaling rho H/N; seconds: median "
-      "[interval] over launches\n"
-      "# speedup, effic. (against one_device) and raw (against a plain loop without "
-      "synchronisation code): median [interval] over rounds, each T divided by the H beside it\n";
+      "# Seconds of an epoch, means over rounds. H: on one device; ideal: rho H/N; lost: measured "
+      "- "
+      "ideal; effic.: ideal / measured\n";
   table +=
-      fmt::format("{:<10} {:<13} {:<7} {:>3} {:>9} {:>9} {:>24} {:>20} {:>8} {:>20} {:>7} {:>9}\n",
-                  "model", "sync", "scaling", "N", "H", "ideal", "measured", "speedup", "effic.",
-                  "raw, %", "K-F", "accuracy");
-  const std::vector<std::string> words = words_apart(rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) table += scaling_line(rows[i], words[i]);
+      fmt::format("{:<10} {:<13} {:<7} {:>3} {:>9} {:>9} {:>9} {:>7} {:>21} {:>9}  {:<35} {}\n",
+                  "model", "strategy", "scaling", "N", "H", "ideal", "measured", "speedup",
+                  "effic. [interval]", "lost", "largest loss [interval]", "trust");
+  for (const ResultRow& row : rows) table += scaling_line(row);
   return table;
 }
 
-namespace {
-
-/// The loss that scaling.csv calls this row's largest, where losses.csv has it.
-const ResultRow* loss_of(const ResultRow& scaling, const std::vector<ResultRow>& losses) {
-  constexpr std::array kSame{"case_id", "origin", "ranks", "nodes"};
-  for (const ResultRow& row : losses) {
-    const auto same = [&](const char* column) { return row.get(column) == scaling.get(column); };
-    if (row.get("loss") == scaling.get("largest_loss") && std::ranges::all_of(kSame, same)) {
-      return &row;
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses) {
+std::string answer_of(const std::vector<ResultRow>& summary) {
   const ResultRow* worst = nullptr;
-  for (const ResultRow& row : scaling) {
-    const bool counts = row.get("status") == "ok" && row.get("ranks") != "1" &&
-                        !row.get("efficiency").empty() && row.get("gradient_sync") != "none" &&
-                        row.get("gradient_sync") != "barrier_only";
+  for (const ResultRow& row : summary) {
+    const std::string& strategy = row.get("strategy");
+    const std::string sync = strategy.substr(0, strategy.find(','));
+    const bool counts = row.get("ranks") != "1" && !row.get("efficiency").empty() &&
+                        sync != "none" && sync != "barrier_only";
     if (!counts) continue;
     if (worst == nullptr || number_in(row, "efficiency") < number_in(*worst, "efficiency")) {
       worst = &row;
     }
   }
   if (worst == nullptr) return "";
-  const std::string words = words_apart(scaling)[static_cast<std::size_t>(worst - scaling.data())];
-  const std::string text = fmt::format(
-      "{}{} is farthest from H/N, at an efficiency of {}", subject_of(*worst),
-      words.empty() ? "" : " (" + words.substr(1) + ")", percent(worst->get("efficiency")));
-  if (losses.empty()) return text + ".\n";
-  const ResultRow* const loss = loss_of(*worst, losses);
-  if (loss == nullptr) return text + "; no single loss can be told from nothing.\n";
-  const auto time = [](const ResultRow& row, std::string_view column) {
-    const double seconds = number_in(row, column);
-    return is_short(seconds) ? show_time(seconds) : scaled(row.get(column), 1, 3) + " s";
+  const ResultRow& row = *worst;
+  const std::string& strategy = row.get("strategy");
+  const auto seconds = [&](const char* column) {
+    return scaled(row.get(column), 1, decimals_of(row));
   };
-  // Not a part of it: other losses may be gains.
-  return fmt::format("{}: {} lost. Its largest loss is {}, {}.\n", text,
-                     time(*worst, "lost_seconds"), loss->get("loss"), time(*loss, "seconds"));
+  std::string text = fmt::format(
+      "{}{}{} on {} ranks is farthest from H/N, at an efficiency of {}: {} of {} s are lost",
+      row.get("model"), strategy.empty() ? "" : " with " + strategy,
+      row.get("scaling") == "weak" ? ", weak," : "",
+      ranks_words(row.get("ranks"), row.get("nodes")), efficiency_of(row), seconds("lost_seconds"),
+      seconds("measured_seconds"));
+  if (covers(row, "efficiency", 1)) text += ", which cannot be told from nothing";
+  if (row.get("efficiency_ci_low").empty()) text += "; nothing says what of it is chance";
+  const std::string loss = largest_loss_of(row, ", ", " s");
+  if (loss.empty()) return text + ".\n";
+  const bool told = !covers(row, "largest_loss_seconds", 0);
+  return fmt::format("{}. Its largest loss is {}{}.\n", text, loss,
+                     told ? "" : ", which cannot be told from nothing");
 }
 
-std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,
+std::string result_text(const std::vector<ResultRow>& summary,
                         const std::vector<std::vector<ResultRow>>& rates) {
-  if (scaling.empty()) {
+  if (summary.empty()) {
     std::string text;
     for (const std::vector<ResultRow>& rows : rates) text += rates_table(rows);
     return text;
   }
-  const std::string answer = answer_of(scaling, losses);
-  return scaling_table(scaling) + (answer.empty() ? "" : "\n" + answer);
+  const std::string answer = answer_of(summary);
+  return scaling_table(summary) + (answer.empty() ? "" : "\n" + answer);
 }
 
 }  // namespace scalebench

@@ -19,16 +19,16 @@ namespace scalebench {
 /// and epoch_seconds, of throughput.csv (all ranks) images_per_s, of allreduce.csv busbw_gb_per_s.
 std::string metric_lines(const std::vector<ResultRow>& rows);
 
-/// scaling.csv as a table for the terminal.
-std::string scaling_table(const std::vector<ResultRow>& rows);
+/// summary.csv as a table for the terminal.
+std::string scaling_table(const std::vector<ResultRow>& summary);
 
-/// One sentence: which training is farthest from H/N, and the largest of its losses; empty where no
-/// efficiency is known. Rows of scaling.csv and losses.csv of one run.
-std::string answer_of(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses);
+/// One sentence: which training is farthest from H/N, and the largest of its losses, each with its
+/// interval and whether that holds nothing; empty where no efficiency is known.
+std::string answer_of(const std::vector<ResultRow>& summary);
 
 /// What a run is shown by at its end and by `show`: the scaling and the answer; of a run without
 /// epochs the rates, which are rows of throughput.csv, allreduce.csv and kernels.csv.
-std::string result_text(const std::vector<ResultRow>& scaling, const std::vector<ResultRow>& losses,
+std::string result_text(const std::vector<ResultRow>& summary,
                         const std::vector<std::vector<ResultRow>>& rates);
 
 }  // namespace scalebench

@@ -190,7 +190,7 @@ std::vector<LaunchRecord> launch_records(const ImportOptions& options,
                                          const std::vector<NumberedLaunch>& origins,
                                          const ImportedRows& rows) {
   std::vector<LaunchRecord> records;
-  for (const ImportedLaunchRows& launch : rows.launches) {
+  for (const LaunchRows& launch : rows.launches) {
     LaunchRecord& record = records.emplace_back();
     record.number = launch.launch;
     record.program = options.kind;
@@ -243,7 +243,7 @@ ExitCode import(ImportOptions options) {
   manifest.launches = launch_records(options, contents.launches, rows);
   write_import(folder, rows, *reading.schema, manifest);
   console.result(import_table(rows.cases));
-  const std::string no_speedup = why_no_speedup(rows.cases);
+  const std::string no_speedup = why_no_speedup(rows);
   if (!no_speedup.empty()) console.warn(printable(no_speedup));
   console.note(fmt::format("results: {}", folder.path().string()));
   return contents.incomplete ? ExitCode::incomplete : ExitCode::ok;

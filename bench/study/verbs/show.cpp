@@ -41,9 +41,9 @@ std::vector<ShownFile> shown_files() {
       {recovery_schema(),
        {"fault", "repetition", "noticed_seconds", "restart_seconds", "down_seconds", "lost_samples",
         "overhead_seconds", "same_parameters"}},
-      {scaling_schema(),
-       {"model", "gradient_sync", "scaling", "ranks", "h_seconds", "ideal_seconds",
-        "seconds_median", "speedup", "efficiency", "largest_loss", "trust"}},
+      {summary_schema(),
+       {"model", "strategy", "scaling", "ranks", "h_seconds", "ideal_seconds", "measured_seconds",
+        "speedup", "efficiency", "lost_seconds", "largest_loss", "largest_loss_seconds", "trust"}},
       {epoch_schema(), {"model", "gradient_sync", "scaling", "ranks", "rank", "seconds_median"}},
       {throughput_schema(), {"model", "batch", "ranks", "rank", "images_per_s"}},
       {allreduce_schema(),
@@ -76,10 +76,10 @@ std::vector<std::string_view> columns_of(const ShownFile& file,
                                          const std::vector<ResultRow>& rows) {
   std::vector<std::string_view> columns = file.in_brief;
   std::vector<std::string_view> more = parameter_columns();
-  const auto failed = [](const ResultRow& row) { return row.get("status") != "ok"; };
-  const auto has_more = [&](const ResultRow& row) {
-    return failed(row) || !injected_in(row).empty();
+  const auto failed = [](const ResultRow& row) {
+    return row.schema().has("status") && row.get("status") != "ok";
   };
+  const auto has_more = [&](const auto& row) { return failed(row) || !injected_in(row).empty(); };
   if (std::ranges::any_of(rows, failed)) more.emplace_back("status");
   if (std::ranges::any_of(rows, has_more)) more.emplace_back("note");
   for (const std::string_view column : more) {
@@ -135,9 +135,8 @@ ExitCode show_run(const ShowOptions& options) {
     const std::vector<ResultRow> recoveries = rows_of(recovery_schema());
     std::string text = recoveries.empty() ? "" : recovery_table(recoveries);
     if (text.empty()) {
-      const auto scaling = rows_of(scaling_schema());
       text = result_text(
-          scaling, rows_of(losses_schema()),
+          rows_of(summary_schema()),
           {rows_of(throughput_schema()), rows_of(allreduce_schema()), rows_of(kernels_schema())});
     }
     if (!text.empty()) {
@@ -154,7 +153,7 @@ ExitCode show_run(const ShowOptions& options) {
     return ExitCode::ok;
   }
   fail<UsageError>(
-      "{} has no results to show: it holds none of recovery.csv, scaling.csv, epoch.csv, "
+      "{} has no results to show: it holds none of recovery.csv, summary.csv, epoch.csv, "
       "throughput.csv, allreduce.csv and kernels.csv",
       options.run.string());
 }

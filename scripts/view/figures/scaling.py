@@ -173,7 +173,7 @@ def draw_series(axes: Axes, rows: list[Row], mark: theme.Mark, dots: bool, aside
 def note_base(axes: Axes, rows: list[Row], raw: str) -> None:
     """Below the axis: what H is, without which an ideal line means nothing, and what an upright is."""
     bases = sorted({row.number("h_seconds") for row in rows if row["h_seconds"]})
-    kind = intervals.told(rows, *intervals.SPEEDUP)
+    kind = intervals.told(rows, *intervals.EFFICIENCY)
     lines = [
         f"ideal: {ideal_of(rows[0])}, H = {three_digits(h)} s an epoch (one_device)"
         for h in bases[:3]

@@ -23,7 +23,6 @@ MOST_PANELS = 16
 LARGE = 0.01  # of the epoch
 SMALL = "#8a5a2b"  # parts
 COLORS = {
-    "work": "#8c6bb1",
     "compute": "#0072b2",
     "batch": "#56b4e9",
     "contention": "#0072b2",
@@ -34,7 +33,6 @@ COLORS = {
     "input": "#009e73",
     "evaluation": "#cc79a7",
     "host": "#7a9a01",
-    "unattributed": SMALL,
 }
 
 
@@ -61,8 +59,8 @@ def draw(run: Path) -> dict[str, Figure]:
 
 def large(account: Account) -> list[str]:
     """The losses that are a hundredth of the epoch or more, either way, and the largest; the others are one bar."""
-    least = LARGE * account.case.number("seconds_median")
-    largest = account.case["largest_loss"]
+    least = LARGE * account.case.number("measured_seconds")
+    largest = account.largest()
     return [loss for loss in account.told() if loss == largest or abs(account.seconds(loss)) >= least]
 
 
@@ -83,7 +81,7 @@ def chosen(accounts: list[Account]) -> list[Account]:
 
 def draw_waterfall(axes: Axes, account: Account) -> None:
     case, told = account.case, large(account)
-    measured = case.number("seconds_median")
+    measured = case.number("measured_seconds")
     hollow = case["origin"] == "emulated"
     at = longest = case.number("ideal_seconds")
     bar(axes, 0, 0, at, theme.INK, hollow)
@@ -123,10 +121,9 @@ def share_of(seconds: float, whole: float) -> str:
 
 
 def words_of(account: Account) -> str:
-    """What is median and whisker here, and what a grey bar says."""
-    rounds, interval = account.rounds(), losses.interval_of([account])
-    medians = f"medians over {rounds} round{'s' if rounds != 1 else ''}" if rounds else "of medians, nothing is paired"
-    over = f"seconds an epoch; losses: % of it,\n{medians}"
+    """Of what the means and whiskers are, and what a grey bar says."""
+    rounds, interval = account.case.integer("rounds"), losses.interval_of([account])
+    over = "seconds an epoch; losses: % of it,\nmeans" + (f" over {rounds} round(s)" if rounds else ", nothing is paired")
     return over + (f"\nwhisker: {interval}\ngrey: cannot be told from 0" if interval else ", without an interval")
 
 

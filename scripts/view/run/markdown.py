@@ -61,7 +61,7 @@ def scaling(run: Path) -> str:
     if not rows:
         return ""
     head = ["workload", "strategy", "N", "origin", "epoch, s", "ideal, s", "speedup", "efficiency"]
-    kind = intervals.told(rows, *intervals.SPEEDUP)
+    kind = intervals.told(rows, *intervals.EFFICIENCY)
     more = [f"In brackets: the {kind}."] if kind else []
     more += [f"{len(rows) - MOST} more rows in scaling.csv"] if len(rows) > MOST else []
     lines = [scaling_line(row, apart(rows)) for row in rows[:MOST]]
@@ -71,7 +71,7 @@ def scaling(run: Path) -> str:
 def scaling_line(row: Row, columns: tuple[str, ...]) -> list[str]:
     interval = [percent(row.number(f"efficiency_ci_{end}")) for end in ("low", "high")]
     efficiency = percent(row.number("efficiency")) + (f" [{interval[0]}, {interval[1]}]" if all(interval) else "")
-    numbers = [three_digits(row.number(name)) for name in ("seconds_median", "ideal_seconds", "speedup")]
+    numbers = [three_digits(row.number(name)) for name in ("measured_seconds", "ideal_seconds", "speedup")]
     return [text_of(cell) for cell in (workload(row), how(row, *columns), row.ranks(), row["origin"], *numbers, efficiency)]
 
 

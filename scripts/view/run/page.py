@@ -25,7 +25,7 @@ from view.tables.throughput import throughput
 
 FIGURES = {
     "efficiency": "Efficiency against the number of ranks.",
-    "waterfall": "From the ideal to the measured epoch: what was lost to what, mean over ranks and median over rounds. Small "
+    "waterfall": "From the ideal to the measured epoch: what was lost to what, means over ranks and rounds. Small "
     "parts: what is below 1 % of the epoch, but for the largest loss.",
     "phases": "Where an epoch's seconds went; the black mark is the ideal.",
     "throughput": "Training steps without synchronisation: the drop from the ideal is contention.",

@@ -104,7 +104,7 @@ class ReportTest(unittest.TestCase):
         write_csv(self.run_folder, "scaling.csv", [{**rows[0], **energy}])
         text = self.report().text().replace("\u00a0", " ")
         self.assertIn("rapl812 [800, 830]0.01350.871", text)
-        self.assertIn("of J an epoch the interval over launches", text)
+        self.assertIn("epochs and joules over launches", text)
 
     def test_losses_have_intervals_and_those_that_may_be_0_are_set_back(self) -> None:
         write_run(self.run_folder, models=["mnist_cnn"], syncs=["flat"], ranks=[1, 2])
@@ -119,11 +119,11 @@ class ReportTest(unittest.TestCase):
 
     def test_losses_of_one_round_have_no_interval(self) -> None:
         write_run(self.run_folder, models=["mlp"], syncs=["flat"])
-        alone = {"interval": "", "seconds_ci_low": "", "seconds_ci_high": "", "rounds": 1}
+        alone = {"seconds_ci_low": "", "seconds_ci_high": ""}
         rows = loss_rows(scaling_rows(["mlp"], [2], ["flat"], cores=2))
         write_csv(self.run_folder, "losses.csv", [{**row, **alone} for row in rows])
         account = self.report().text().replace("\u00a0", " ").split("Where the time went")[1]
-        self.assertIn("From one round: nothing says what of it is chance", account)
+        self.assertIn("Without an interval: nothing says what of it is chance", account)
         self.assertIn("15.0+2.1 %+1.2 %", account)
 
     def test_laws_are_shown_with_what_they_cannot_say(self) -> None:
@@ -145,10 +145,10 @@ class ReportTest(unittest.TestCase):
         rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
         kinds = {"range of rounds": "range of rounds", "95% of rounds": "95 % interval over rounds", "odd": "interval"}
         for speedup, words in kinds.items():
-            write_csv(self.run_folder, "scaling.csv", [{**rows[0], "speedup_interval": speedup, "interval": "range of launches"}])
+            write_csv(self.run_folder, "scaling.csv", [{**rows[0], "interval": speedup}])
             text = self.report().text().replace("\u00a0", " ")
             self.assertIn(f"({words} 88.0 % to 94.4 %)", text)
-            self.assertIn(f"of E the {words}, of E_raw the interval over rounds", text)
+            self.assertIn(f"In brackets: the {words}; of accuracy", text)
 
     def card(self, **cells: object) -> str:
         """The markup above the tables, of one row on two ranks with these cells."""

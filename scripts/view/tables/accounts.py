@@ -22,7 +22,6 @@ SHORT = {
     "wait_static": "wait, static",
     "wait_jitter": "jitter",
     "evaluation": "broadcast",
-    "unattributed": "unknown",
 }
 
 
@@ -53,9 +52,9 @@ def accounts(run: Path) -> Html:
 def account_cells(account: Account, told: list[str], more: tuple[str, ...]) -> list[object]:
     case = account.case
     return [
-        how(case, *more), case.ranks(), account.rounds() or "", three_digits(case.number("ideal_seconds")),
+        how(case, *more), case.ranks(), case["rounds"], three_digits(case.number("ideal_seconds")),
         *(loss_cell(account, loss) if loss in account.losses else "" for loss in told),
-        three_digits(case.number("seconds_median")), last_rank(case),
+        three_digits(case.number("measured_seconds")), last_rank(case),
     ]  # fmt: skip
 
 
@@ -64,20 +63,20 @@ def words_of(found: list[Account]) -> str:
     certain = (
         f"In brackets: the {interval}. Grey: it covers 0, so that the loss cannot be told from 0. "
         if interval
-        else "From one round: nothing says what of it is chance. "
+        else "Without an interval: nothing says what of it is chance. "
     )
     return (
-        "Ideal (H/N, with weak scaling ρ·H/N) and measured are seconds of an epoch, mean over ranks; losses are in % of "
-        "the measured epoch. With the ideal they sum to it. A round starts every program once; each loss is taken within every round, and the median over "
-        f"rounds is shown. {certain}Negative: less than an equal part of one device's. Waiting is static as far as a "
+        "Ideal (ρ·H/N) and measured are seconds of an epoch; losses are in % of the measured epoch. With the ideal they "
+        "sum to it: all are means over ranks and over the rounds in which one device and N are both ok. "
+        f"{certain}Negative: less than an equal part of one device's. Waiting is static as far as a "
         "rank is late again and again, jitter as far as now one and now another is. Last rank: who came "
-        "last most often, and in which share of the steps. Unknown: what is left, since medians of parts do not add up."
+        "last most often, and in which share of the steps; empty where launches disagree."
     )
 
 
 def loss_cell(account: Account, loss: str) -> Html:
     """'+10.6 % [9.7, 11.9]' of the measured epoch, set back where it cannot be told from 0."""
-    row, whole = account.losses[loss], account.case.number("seconds_median") / 100
+    row, whole = account.losses[loss], account.case.number("measured_seconds") / 100
     seconds, *ends = (row.number(f"seconds{end}") / whole for end in ("", "_ci_low", "_ci_high"))
     shown = f"{seconds:+.1f}\u00a0%".replace("-", "−")
     if math.isnan(sum(ends)):

@@ -17,17 +17,6 @@ from view.variants import read_cases
 
 FIXED = ("strategy", "N", "epoch, s", "ideal, s", "speedup", "efficiency")  # whatever the rows say
 
-# Columns with an interval of which no column says the kind: what it is over is fixed.
-OTHERS = {
-    "E_raw": ("efficiency_raw", "over rounds"),
-    "accuracy": ("test_accuracy", "over launches"),
-    "epochs to the target": ("epochs_to_target", "over launches"),
-    "E_stat": ("efficiency_statistical", "over rounds"),
-    "J an epoch": ("joules", "over launches"),
-    "J₁/J_N": ("energy_ratio", "over rounds"),
-}
-
-
 def answers(run: Path) -> list[Row]:
     """A row for each workload and strategy at its largest measured N; where only one rank was
     measured, at the largest N of another origin."""
@@ -54,11 +43,11 @@ def highest_n(rows: Iterable[Row]) -> int:
 def sentence(row: Row, more: tuple[str, ...]) -> Html:
     """`more`: the columns that tell it from the other rows, as apart() finds them."""
     ends = [percent(row.number(f"efficiency_ci_{end}")) for end in ("low", "high")]
-    interval = f" ({intervals.told([row], *intervals.SPEEDUP)} {ends[0]} to {ends[1]})" if all(ends) else ""
+    interval = f" ({intervals.told([row], *intervals.EFFICIENCY)} {ends[0]} to {ends[1]})" if all(ends) else ""
     origin = "" if row["origin"] == "measured" else f"{row['origin']} "
     text = (
         f" efficiency on {row.ranks()} {origin}rank{'s' if row['ranks'] != '1' else ''}{interval}: an epoch takes "
-        f"{three_digits(row.number('seconds_median'))} s where the ideal is "
+        f"{three_digits(row.number('measured_seconds'))} s where the ideal is "
         f"{three_digits(row.number('ideal_seconds'))} s, a speedup of {three_digits(row.number('speedup'))}."
     )
     return element(
@@ -78,14 +67,14 @@ def scaling(run: Path) -> Html:
         "lost, s", "accuracy",
     ]  # fmt: skip
     words = (
-        "S = ρ·H/T, E = S/N. H is one epoch on one device with the strategy's code; the ideal is H/N, with weak "
-        "scaling ρ·H/N. E_raw is against a plain loop without that code. Karp–Flatt: the serial share that would "
+        "S = ρ·H/T, E = ideal/T. H is one epoch on one device with the strategy's code; the ideal is ρ·H/N, in strong "
+        "scaling H/N. E_raw is against a plain loop without that code. Karp–Flatt: the serial share that would "
         "explain S; growth with N means overhead. Accuracy: after the last epoch."
     )
     if any(row["rounds"] for row in rows):
         words += (
-            " A round starts every program once; S, E, E_raw and lost are medians over the rounds that have both times "
-            "(without any: of the medians)."
+            " A round starts every program once; times are means over the rounds in which one device and N are both ok, "
+            "S and E ratios of these means."
         )
     with_target = any(row["target_accuracy"] for row in rows)
     if with_target:
@@ -97,19 +86,13 @@ def scaling(run: Path) -> Html:
     if with_energy:
         head += ["counted", "J an epoch", "J an image", "J₁/J_N"]
         words += (
-            " J₁/J_N: joules for the same images on one device ÷ on N, within rounds; 1 is as frugal. Counted: which "
+            " J₁/J_N: joules for the same images on one device ÷ on N; 1 is as frugal. Counted: which "
             "of the machine's own counters."
         )
     parts: list[object] = [explained(words, of_intervals(rows))]
     more = apart(rows)
-    groups = {
-        title: [
-            scaling_cells(row, more)
-            + (energy_cells(row) if with_energy else [])
-            for row in group
-        ]
-        for title, group in by_workload(rows).items()
-    }
+    groups = {title: [scaling_cells(row, more) + (energy_cells(row) if with_energy else []) for row in group]
+              for title, group in by_workload(rows).items()}  # fmt: skip
     # A value that is the same in every row is said once; what decides is always a column.
     kept, once = said_once(head, [cells for group in groups.values() for cells in group], FIXED)
     parts += [element("p", once, css="muted")] if once else []
@@ -134,12 +117,8 @@ def to_the_target(group: list[Row], more: tuple[str, ...]) -> Html:
 
 def of_intervals(rows: list[Row]) -> str:
     """Of what the intervals are, and what they leave open."""
-    kinds = {
-        "the epoch": intervals.told(rows, "seconds_ci_low", "interval"),
-        "E": intervals.told(rows, *intervals.SPEEDUP),
-    }
-    for name, (column, over) in OTHERS.items():
-        kinds[name] = f"interval {over}" if any(row[f"{column}_ci_low"] for row in rows) else ""
+    kind = intervals.told(rows, *intervals.EFFICIENCY)
+    words = f" In brackets: the {kind}; of accuracy, epochs and joules over launches." if kind else ""
     may_be_ideal = any(
         # What is compared with itself is exactly 1.
         intervals.covers(row, column, 1) and row[f"{column}_ci_low"] != row[f"{column}_ci_high"]
@@ -147,16 +126,16 @@ def of_intervals(rows: list[Row]) -> str:
         for column in ("efficiency", "efficiency_raw")
     )
     ideal = " Where that of E or E_raw covers 100\u00a0%, the row cannot be told from the ideal."
-    return intervals.in_brackets(kinds) + (ideal if may_be_ideal else "")
+    return words + (ideal if may_be_ideal else "")
 
 
 def scaling_cells(row: Row, more: tuple[str, ...]) -> list[object]:
-    epoch = three_digits(row.number("seconds_median"))
+    epoch = three_digits(row.number("measured_seconds"))
     return [
         how(row, *more),
         row.ranks(),
         row["origin"],
-        with_interval(row, epoch, "seconds_ci_low", "seconds_ci_high"),
+        with_interval(row, epoch, "measured_seconds_ci_low", "measured_seconds_ci_high"),
         three_digits(row.number("ideal_seconds")),
         row["rounds"],
         three_digits(row.number("speedup")),
