@@ -79,6 +79,7 @@ Instance instance_in(const CatalogRow& row) {
   instance.fp32_tflops_per_gpu = row.text("fp32_tflops_per_gpu").empty()
                                      ? std::nan("")
                                      : row.positive("fp32_tflops_per_gpu", kMostUsd);
+  if (!row.optional("currency").empty()) instance.currency = row.text("currency");
   if (!row.optional("gpu_mem_gib").empty()) {
     instance.gpu_memory_gib = row.positive("gpu_mem_gib", kMostGib);
   }
@@ -107,19 +108,12 @@ std::vector<Instance> read_instances(const std::filesystem::path& path) {
     if (!names.insert(instances.back().name).second) {
       row.refuse("name", "each instance type once");
     }
+    if (instances.back().currency != instances.front().currency) {
+      row.refuse("currency", fmt::format("one in all rows, as {}", instances.front().currency));
+    }
   }
   if (instances.empty()) fail<UsageError>("{}:2:1: no instance type", path.string());
   return instances;
-}
-
-double price_of(std::string_view type, const std::string& text) {
-  constexpr double kMostUsdAnHour = 1e6;
-  const double price = read_number<double>(text).value_or(0);
-  if (price > 0 && price <= kMostUsdAnHour) return price;
-  fail<UsageError>(
-      "--price {}: '{}' is not a price; valid: US dollars an hour with a decimal point, as 12.24, "
-      "above 0 and up to {}",
-      type, text, kMostUsdAnHour);
 }
 
 const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name) {
@@ -128,6 +122,26 @@ const Instance& instance_named(const std::vector<Instance>& instances, std::stri
   std::vector<std::string_view> names;
   for (const Instance& instance : instances) names.push_back(instance.name);
   fail<UsageError>("{}", unknown_name("instance", name, names));
+}
+
+void set_price(std::vector<Instance>& catalog, const std::string& type, const std::string& text,
+               const std::string& today) {
+  const double price = read_number<double>(text).value_or(0);
+  if (!(price > 0 && price <= kMostUsd)) {
+    fail<UsageError>(
+        "--price {}: '{}' is not a price; valid: what an hour costs with a decimal point, as "
+        "12.24, above 0 and up to {}",
+        type, text, kMostUsd);
+  }
+  instance_named(catalog, type);
+  Instance& instance = *std::ranges::find(catalog, type, &Instance::name);
+  if (instance.price_source == kUsersPrice) {
+    fail<UsageError>("--price {}={}: it has a price already, {}", type, text,
+                     instance.usd_per_hour);
+  }
+  instance.usd_per_hour = price;
+  instance.price_date = today;
+  instance.price_source = kUsersPrice;
 }
 
 namespace {
@@ -140,6 +154,9 @@ bool is_training(const ResultRow& row) {
   return row.get("rank") == "all" && (share.empty() || share == "1") && sync != "barrier_only" &&
          (sync != "none" || alone);
 }
+
+/// Ranks that share a core or a device are on no instance that one could rent.
+bool is_shared(const ResultRow& row) { return row.get("origin") == "emulated"; }
 
 /// "V100" of "NVIDIA V100 SXM2": the first word with a digit.
 std::string model_code(const std::string& gpu_model) {
@@ -180,28 +197,32 @@ int ranks_per_node(const Instance& instance, const ResultRow& row) {
                    instance.vcpus, threads);
 }
 
-/// Whether the row was measured on the device of the instance, as far as names can say.
-void say_device(ResultRow& cost, const ResultRow& epoch, const Instance& instance) {
-  const std::string& device = epoch.get("device");
-  if (device == "cpu") {
-    const std::string& threads = epoch.get("threads");
-    cost.add_note(threads.empty() ? "CPU ranks: taken as 1 vCPU each"
-                                  : fmt::format("CPU ranks: {} vCPU each", threads));
-    if (instance.gpus > 0) cost.add_note("the instance's GPUs were not used");
-    return;
+/// Throws where the row cannot be of such instances: another GPU, or more ranks on a node than one
+/// holds. Names of devices are all that is known of them, and imports need not have any.
+void require_possible(const ResultRow& row, const Instance& instance, int each) {
+  const std::string code = model_code(instance.gpu_model);
+  const std::string& device = row.get("device");
+  if (device != "cpu" && !device.empty() && !code.empty() && !is_of_model(device, code)) {
+    fail<UsageError>("--instance {}: {} was measured on '{}', and the type has {}", instance.name,
+                     row.get("run_id"), device, instance.gpu_model);
   }
-  if (device.empty()) {
+  const double nodes = number_in(row, "nodes");
+  if (number_in(row, "ranks") > nodes * each) {
+    fail<UsageError>("--instance {}: {} has N = {} on {} node{}, and one has room for {}",
+                     instance.name, row.get("run_id"), row.get("ranks"), nodes,
+                     nodes == 1 ? "" : "s", each);
+  }
+}
+
+void say_device(ResultRow& cost, const ResultRow& row, const Instance& instance) {
+  if (row.get("device") == "cpu") {
+    const std::string& threads = row.get("threads");
+    cost.add_note(fmt::format("CPU ranks: {} vCPU each", threads.empty() ? "1" : threads));
+    if (instance.gpus > 0) cost.add_note("the instance's GPUs were not used");
+  } else if (row.get("device").empty()) {
     cost.add_note(fmt::format("taken to be on the instance's {}: the rows name no device",
                               instance.gpu_model));
-    return;
   }
-  const std::string code = model_code(instance.gpu_model);
-  if (code.empty()) return;
-  const bool own = is_of_model(device, code);
-  cost.set("own_device", own ? 1 : 0);
-  if (own) return;
-  cost.add_note(
-      fmt::format("measured on '{}', not on the instance's {}", device, instance.gpu_model));
 }
 
 /// A row with what both say, and the instances that are paid.
@@ -215,9 +236,11 @@ ResultRow priced_row(const PricedRun& run, const ResultRow& epoch) {
   const int each = ranks_per_node(instance, epoch);
   row.set("instance", instance.name).set("usd_per_hour", instance.usd_per_hour);
   row.set("price_date", instance.price_date).set("price_source", instance.price_source);
+  row.set("currency", instance.currency);
   row.set("ranks_per_node", each);
   double nodes = std::ceil(number_in(epoch, "ranks") / each);
   const bool predicted = epoch.get("origin") == "predicted";
+  if (!predicted) require_possible(epoch, instance, each);
   if (!predicted && epoch.get("status") == "ok") say_device(row, epoch, instance);
   if (const double real = number_in(epoch, "nodes"); !predicted && real > nodes) {
     row.add_note(fmt::format("{} nodes would do, {} were used and are charged", nodes, real));
@@ -265,35 +288,18 @@ ResultRow cost_of_throughput(const PricedRun& run, const ResultRow& throughput) 
 std::vector<ResultRow> cost_rows(const PricedRun& run) {
   std::vector<ResultRow> rows;
   for (const ResultRow& epoch : run.epochs) {
-    if (is_training(epoch)) rows.push_back(cost_of_epoch(run, epoch));
+    if (is_training(epoch) && !is_shared(epoch)) rows.push_back(cost_of_epoch(run, epoch));
   }
   for (const ResultRow& row : run.throughput) {
-    if (row.get("rank") == "all") rows.push_back(cost_of_throughput(run, row));
+    if (row.get("rank") == "all" && !is_shared(row)) rows.push_back(cost_of_throughput(run, row));
   }
   std::ranges::stable_sort(rows, {}, order_of);
   return rows;
 }
 
-std::map<int, double> device_memory_by_n(const std::vector<ResultRow>& monitor) {
-  std::map<int, double> most;
-  for (const ResultRow& row : monitor) {
-    const double held = number_in(row, "gpu_memory_used_bytes");
-    if (row.get("bench") != "epoch" || std::isnan(held)) continue;
-    double& found = most[static_cast<int>(number_in(row, "ranks"))];
-    found = std::max(found, held);
-  }
-  return most;
-}
-
 namespace {
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
-
-/// What the memory of one GPU must hold for a training: in bytes, and how that is known.
-struct MemoryNeed {
-  double bytes = std::nan("");
-  std::string_view known_by;
-};
 
 /// Weights, gradients and what the optimizer keeps beside each weight: the least that a rank holds.
 double least_memory(const ResultRow& epoch) {
@@ -307,38 +313,15 @@ double least_memory(const ResultRow& epoch) {
   return number_in(epoch, "parameters") * each * (2 + (whole ? kept : 0));
 }
 
-MemoryNeed memory_need(const PricedRun& run, const ResultRow& epoch) {
-  const auto held = run.device_memory_by_n.find(static_cast<int>(number_in(epoch, "ranks")));
-  // The driver's count says nothing of which model it was.
-  const bool one_model = std::ranges::all_of(run.epochs, [&](const ResultRow& other) {
-    return other.get("ranks") != epoch.get("ranks") || other.get("model") == epoch.get("model");
-  });
-  if (held != run.device_memory_by_n.end() && one_model) {
-    return {held->second, kMemoryCounted};
-  }
-  return {least_memory(epoch),
-          "weights, gradients and optimizer alone, by the number of parameters"};
-}
-
 /// A predicted row that says what is known of memory; skipped where the model does not fit.
-void say_memory(ResultRow& row, const MemoryNeed& need, const Instance& to) {
-  if (std::isnan(to.gpu_memory_gib)) {
-    row.add_note(
-        fmt::format("whether it fits is not known: the catalog has no gpu_mem_gib of {}", to.name));
-  } else if (std::isnan(need.bytes)) {
-    row.add_note(
-        fmt::format("whether it fits {} GiB is not known: the run has no memory of its "
-                    "GPUs (--monitor records it)",
-                    to.gpu_memory_gib));
-  } else if (need.bytes > to.gpu_memory_gib * kGib) {
+void say_memory(ResultRow& row, double bytes, const Instance& to) {
+  if (std::isnan(bytes) || std::isnan(to.gpu_memory_gib)) {
+    row.add_note("whether a GPU's memory holds it is not known");
+  } else if (bytes > to.gpu_memory_gib * kGib) {
     row.set("status", "skipped").set("seconds_median", "").set("seconds_to_target", "");
-    row.set("note",
-            fmt::format("{} needs {:.3g} GiB or more of a GPU ({}), and one of {} has {:g} GiB",
-                        row.get("model"), need.bytes / kGib, need.known_by, to.name,
-                        to.gpu_memory_gib));
-  } else {
-    row.add_note(fmt::format("of {:g} GiB it takes {:.3g} GiB or more ({})", to.gpu_memory_gib,
-                             need.bytes / kGib, need.known_by));
+    row.set("note", fmt::format("{} needs {:.3g} GiB or more of a GPU for weights, gradients and "
+                                "optimizer, and one of {} has {:g} GiB",
+                                row.get("model"), bytes / kGib, to.name, to.gpu_memory_gib));
   }
 }
 
@@ -356,7 +339,7 @@ ResultRow predicted_row(const PricedRun& from, const ResultRow& measured, const 
                               "looked at",
                               show_time(number_in(measured, "seconds_median")), from.instance.name,
                               base, other));
-  say_memory(row, memory_need(from, measured), to);
+  say_memory(row, least_memory(measured), to);
   return row;
 }
 
@@ -371,13 +354,9 @@ PricedRun predicted(const PricedRun& from, const Instance& to) {
   }
   PricedRun run{from.run_id, to, {}};
   for (const ResultRow& measured : from.epochs) {
-    if (!is_training(measured) || measured.get("status") != "ok") continue;
+    if (!is_training(measured) || is_shared(measured) || measured.get("status") != "ok") continue;
     if (measured.get("device") == "cpu") {
       fail<UsageError>("--predict {}: {} was measured on CPUs, of which TFLOPS of GPUs say nothing",
-                       to.name, from.run_id);
-    }
-    if (measured.get("origin") == "emulated") {
-      fail<UsageError>("--predict {}: in {} ranks shared a device, so its times are no GPU's",
                        to.name, from.run_id);
     }
     run.epochs.push_back(predicted_row(from, measured, to));

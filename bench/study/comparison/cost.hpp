@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +18,6 @@ namespace scalebench {
 /// The source of a price that is no catalog's.
 inline constexpr const char* kUsersPrice = "given by the user";
 inline constexpr double kSecondsAnHour = 3600;
-/// In the note of a predicted row: how what a GPU must hold is known, where it was measured.
-inline constexpr const char* kMemoryCounted = "as the driver counted while it was measured";
 
 struct Instance {
   std::string name;
@@ -33,6 +30,7 @@ struct Instance {
   std::string price_date;          // "2026-07-20", or "undated ..." as its source has none
   std::string price_source;
   double gpu_memory_gib = std::nan("");  // of one GPU; NaN where unknown
+  std::string currency = "usd";          // of the price: a word that stands beside it
 };
 
 /// Throws UsageError `file:line:column: what; what is valid` for a catalog that cannot be used.
@@ -41,28 +39,25 @@ std::vector<Instance> read_instances(const std::filesystem::path& path);
 /// Throws UsageError with the nearest name.
 const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name);
 
-/// US dollars an hour, of an instance type. Throws UsageError.
-double price_of(std::string_view type, const std::string& text);
+/// The user's own price of an hour, as of `today`. Throws UsageError.
+void set_price(std::vector<Instance>& catalog, const std::string& type, const std::string& text,
+               const std::string& today);
 
 /// A run whose ranks are taken to have been on instances of this type.
 struct PricedRun {
   std::string run_id;
   Instance instance;
-  std::vector<ResultRow> epochs;               // of epoch.csv
-  std::map<int, double> device_memory_by_n{};  // bytes: the most that a GPU held, where known
-  std::vector<ResultRow> throughput{};         // of throughput.csv
+  std::vector<ResultRow> epochs;        // of epoch.csv
+  std::vector<ResultRow> throughput{};  // of throughput.csv
 };
 
-/// The most that a GPU held while epochs were trained on each N, in bytes, from rows of
-/// monitor.csv.
-std::map<int, double> device_memory_by_n(const std::vector<ResultRow>& monitor);
-
-/// usd = price * nodes * seconds / 3600, for each strategy and N. nodes = N over the GPUs of an
-/// instance, rounded up; ranks on a CPU count as `threads` vCPUs each. A run that was really spread
-/// over more nodes is charged for those. Ranks that do not fill their instances are a part of one
-/// (`whole` = 0). Without a price there is no usd. Throughput, the rows of all ranks together, has
-/// images a second and what they cost; it is no epoch, and has no time and no cost of one. Throws
-/// UsageError when the instance has no room for a rank.
+/// cost = price * nodes * seconds / 3600, for each strategy and N, in the catalog's currency. nodes
+/// = N over the GPUs of an instance, rounded up; ranks on a CPU count as `threads` vCPUs each. A
+/// run that was really spread over more nodes is charged for those. Ranks that do not fill their
+/// instances are a part of one (`whole` = 0). Throughput, the rows of all ranks together, has
+/// images a second and what they cost; it is no epoch, and has no time and no cost of one. Emulated
+/// rows have no cost. Throws UsageError where a row cannot be of such instances: another GPU, or
+/// more ranks on a node than one holds.
 std::vector<ResultRow> cost_rows(const PricedRun& run);
 
 /// Whether the row is of training steps alone: without synchronisation, input and evaluation.
@@ -71,7 +66,7 @@ inline bool is_throughput(const ResultRow& cost) { return cost.get("bench") == "
 /// The rows that `to` would give if time went with the fp32 TFLOPS of one GPU and with nothing
 /// else: origin `predicted`. Where a GPU of `to` is known not to hold what was trained, the row is
 /// `skipped` and its note says why. Throws UsageError where TFLOPS say nothing: CPU ranks, unknown
-/// TFLOPS, emulated rows.
+/// TFLOPS.
 PricedRun predicted(const PricedRun& from, const Instance& to);
 
 /// Sets `efficient` of whole instances within each benchmark, model, data set and scaling: 1 when

@@ -226,6 +226,12 @@ TEST(Catalog, HasAPriceASourceAndADateForEveryType) {
   EXPECT_EQ(p3.usd_per_hour, 12.24);
   EXPECT_EQ(p3.price_date, "2026-07-20");
   EXPECT_EQ(instance_named(catalog, "g2.2xlarge").fp32_tflops_per_gpu, 2.45);
+  for (const char* const family : {"c5", "m5", "c6i", "c7g"}) {
+    const Instance& cpus = instance_named(catalog, fmt::format("{}.4xlarge", family));
+    EXPECT_EQ(cpus.gpus, 0) << family;
+    EXPECT_EQ(cpus.vcpus, 16) << family;
+    EXPECT_EQ(cpus.price_date, "2026-07-20") << family;
+  }
   EXPECT_THAT(message_of<UsageError>([&] { instance_named(catalog, "p3.8xlrge"); }),
               HasSubstr("did you mean 'p3.8xlarge'?"));
 }
@@ -243,6 +249,17 @@ TEST_F(InstancesTest, KnowsATypeWithoutAPrice) {
   const auto list = read("mine,X,4,8,1,,,\n");
   EXPECT_TRUE(std::isnan(list[0].usd_per_hour));
   EXPECT_EQ(list[0].gpus, 4);
+}
+
+TEST_F(InstancesTest, HasOneCurrency) {
+  constexpr std::string_view header =
+      "name,gpu_model,gpus,vcpus,fp32_tflops_per_gpu,usd_per_hour_on_demand,price_source,price_"
+      "date,currency\n";
+  EXPECT_EQ(read("a,,0,8,,1,s,2026-05-01,EUR\n", header)[0].currency, "EUR");
+  EXPECT_EQ(read("a,,0,8,,1,s,2026-05-01,\n", header)[0].currency, "usd");
+  EXPECT_THAT(message_of<UsageError>(
+                  [&] { read("a,,0,8,,1,s,2026-05-01,EUR\nb,,0,8,,1,s,2026-05-01,\n", header); }),
+              HasSubstr("i.csv:3:24: currency: ''; valid: one in all rows, as EUR"));
 }
 
 TEST_F(InstancesTest, TakesAPriceWithoutADateThatSaysSo) {

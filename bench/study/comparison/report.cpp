@@ -91,6 +91,10 @@ std::string cost_line(const CompareReport& report, const ResultRow& row, const s
   return text + run_of(report, row) + remarks_on(row) + "\n";
 }
 
+std::string currency_of(const CompareReport& report) {
+  return printable(report.costs.front().get("currency"));
+}
+
 /// Of epochs.
 std::vector<const ResultRow*> costs_of(const CompareReport& report, bool whole) {
   std::vector<const ResultRow*> rows;
@@ -130,12 +134,12 @@ std::string throughput_table(const CompareReport& report) {
   const std::vector<const ResultRow*> rows = throughput_of(report);
   if (rows.empty()) return "";
   std::string table = fmt::format(
-      "\n# {}\n# best: nothing else here gives as many images a second and as many a usd; part: of "
+      "\n# {}\n# best: nothing else here is as fast and as cheap; part: of "
       "an "
       "instance that is billed as a whole one\n"
       "{:<14} {:<12} {:<8} {:<6} {:>6} {:>4} {:>9} {:>28} {:>22} {:>4}\n",
       kOfSteps, "instance", "model", "dtype", "step", "batch", "N", "instances", "images/s",
-      "usd a million images", "best");
+      "cost a million images", "best");
   const auto words = words_apart(rows);
   for (const ResultRow* const row : rows) {
     table += fmt::format("{:<14} {:<12} {:<8} {:<6} {:>6} {:>4} {:>9} ", row->get("instance"),
@@ -156,15 +160,17 @@ std::string cost_table(const CompareReport& report) {
   for (const bool whole : {true, false}) {
     const std::vector<const ResultRow*> rows = costs_of(report, whole);
     if (rows.empty()) continue;
-    table += whole ? "\n# cost of an epoch: price x instances x seconds / 3600\n"
-                     "# best: nothing else here gives as many images a second and as many a usd; "
-                     "to accuracy: where a target was set and reached\n"
+    table += whole ? fmt::format(
+                         "\n# cost of an epoch in {}: price x instances x seconds / 3600\n"
+                         "# best: nothing else here is as fast and as cheap; "
+                         "to accuracy: where a target was set and reached\n",
+                         currency_of(report))
                    : fmt::format("\n# {}\n", kOfParts);
     table += fmt::format(
         "{:<14} {:<12} {:<20} {:<7} {:>4} {:>9} {:>24} {:>24} {:>10} {:>4} "
         "{:>11} {:>11}\n",
-        "instance", "model", "sync", "scaling", "N", "instances", "an epoch", "usd an epoch",
-        "images/usd", "best", "to accuracy", "usd to acc.");
+        "instance", "model", "sync", "scaling", "N", "instances", "an epoch", "its cost",
+        "images/cost", "best", "to accuracy", "cost of it");
     const auto words = words_apart(rows);
     for (const ResultRow* const row : rows) table += cost_line(report, *row, words.at(row));
   }
@@ -172,7 +178,7 @@ std::string cost_table(const CompareReport& report) {
 }
 
 std::string decision_text(const CompareReport& report) {
-  std::string text;
+  std::string text = table_of_pairs(report.decisions);
   for (const std::string& sentence : sentences_of(report.decisions)) {
     text += printable(sentence) + "\n";
   }
@@ -291,11 +297,12 @@ std::string heading(const CompareReport::Run& run) {
   if (run.instance) {
     const bool users = run.instance->price_source == kUsersPrice;
     const std::string on = printable(run.instance->name);
-    text += std::isnan(run.instance->usd_per_hour)
-                ? fmt::format("#    on {}, of which the catalog has no price\n", on)
-                : fmt::format("#    on {} at {} usd an hour ({}, {})\n", on,
-                              run.instance->usd_per_hour, run.instance->price_date,
-                              users ? kUsersPrice : "by the catalog, which names its source");
+    text +=
+        std::isnan(run.instance->usd_per_hour)
+            ? fmt::format("#    on {}, of which the catalog has no price\n", on)
+            : fmt::format("#    on {} at {} {} an hour ({}, {})\n", on, run.instance->usd_per_hour,
+                          run.instance->currency, run.instance->price_date,
+                          users ? kUsersPrice : "by the catalog, which names its source");
   }
   if (run.letter == 'A') return text;
   if (!of_set(run.differences, "key").empty()) {

@@ -46,6 +46,7 @@ struct CompareOptions {
   std::vector<std::string> prices;       // "p3.8xlarge=12.24"
   std::vector<std::string> predictions;  // names of instance types
   std::filesystem::path catalog;         // empty: the one of this installation
+  double startup_seconds = 0;            // that each instance is paid for before its first epoch
   std::string format = "table";
   std::string out;
   bool changed_only = false;
@@ -150,16 +151,7 @@ std::vector<Instance> catalog_of(const CompareOptions& options, const std::strin
   std::vector<Instance> catalog = read_instances(options.catalog.empty() ? own : options.catalog);
   for (const std::string& text : options.prices) {
     const Assignment given = split_assignment("--price", text);
-    const double price = price_of(given.name, given.value);
-    instance_named(catalog, given.name);
-    Instance& instance = *std::ranges::find(catalog, given.name, &Instance::name);
-    if (instance.price_source == kUsersPrice) {
-      fail<UsageError>("--price {}: {} has a price already, {}", text, given.name,
-                       instance.usd_per_hour);
-    }
-    instance.usd_per_hour = price;
-    instance.price_date = today;
-    instance.price_source = kUsersPrice;
+    set_price(catalog, given.name, given.value, today);
   }
   return catalog;
 }
@@ -255,6 +247,18 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
   return compared;
 }
 
+/// One machine is of one type. An import's manifest is of where it was imported.
+void require_two_machines(const CompareReport::Run& run, const CompareReport::Run& other) {
+  if (!run.instance || !other.instance || run.instance->name == other.instance->name) return;
+  if (!is_timed(run.manifest.origin) || !is_timed(other.manifest.origin)) return;
+  if (of_set(differences_of(run.manifest, other.manifest), "key").empty()) {
+    fail<UsageError>(
+        "--instance: {} and {} were measured on the same machine, which is not both {} "
+        "and {}",
+        run.letter, other.letter, run.instance->name, other.instance->name);
+  }
+}
+
 /// The instance types that the command line says the runs were on.
 void set_instances(const CompareOptions& options, const std::vector<Instance>& catalog,
                    CompareReport& report) {
@@ -267,6 +271,9 @@ void set_instances(const CompareOptions& options, const std::vector<Instance>& c
     }
     report.runs[run].instance = instance_named(catalog, given.value);
   }
+  for (const CompareReport::Run& run : report.runs) {
+    for (const CompareReport::Run& other : report.runs) require_two_machines(run, other);
+  }
   for (const std::string& text : options.prices) {
     const std::string name = split_assignment("--price", text).name;
     const bool used = std::ranges::count(options.predictions, name) > 0 ||
@@ -277,17 +284,13 @@ void set_instances(const CompareOptions& options, const std::vector<Instance>& c
   }
 }
 
-/// The run's epochs and training steps that are wanted, and its type.
-PricedRun priced(const CompareOptions& options, const std::vector<WhereClause>& clauses,
-                 const CompareReport& report, std::size_t i) {
-  const CompareReport::Run& run = report.runs[i];
+/// The epochs and training steps of run number `i` that are wanted, and its type.
+PricedRun priced(const CompareReport::Run& run, const std::vector<WhereClause>& clauses,
+                 std::size_t i) {
   PricedRun of_run{run.manifest.run_id, *run.instance, rows_in(run.folder, epoch_schema())};
   of_run.throughput = rows_in(run.folder, throughput_schema());
   keep_wanted(of_run.epochs, clauses, i);
   keep_wanted(of_run.throughput, clauses, i);
-  if (!options.predictions.empty()) {
-    of_run.device_memory_by_n = device_memory_by_n(rows_in(run.folder, monitor_schema()));
-  }
   return of_run;
 }
 
@@ -304,27 +307,25 @@ void add_costs(const CompareOptions& options, const std::vector<WhereClause>& cl
           "{} has no instance type, so no cost: --instance {}=TYPE", run.letter, run.letter));
       continue;
     }
-    costs.push_back(cost_rows(priced(options, clauses, report, i)));
-    const bool steps_alone = std::ranges::all_of(costs.back(), is_throughput);
-    // Without a prediction the decision says so, or steps are all that was asked for.
-    if (costs.back().empty() || (steps_alone && !options.predictions.empty())) {
+    costs.push_back(cost_rows(priced(run, clauses, i)));
+    // Training steps may be all that was asked for, and foretell nothing.
+    const bool steps_do = options.predictions.empty() && !costs.back().empty();
+    if (!steps_do && std::ranges::all_of(costs.back(), is_throughput)) {
       report.warnings.push_back(
-          fmt::format("{} has no epochs{}, so no cost{}: [[epoch]] measures them", run.letter,
-                      clauses.empty() ? "" : " that --where leaves",
-                      costs.back().empty() ? "" : " of one and no prediction"));
+          fmt::format("{} has no epochs{}, so no cost of one: [[epoch]] measures them", run.letter,
+                      clauses.empty() ? "" : " that --where leaves"));
     }
   }
   for (const std::string& name : options.predictions) {
     if (!report.runs.front().instance) {
       fail<UsageError>("--predict {}: say what A ran on: --instance A=TYPE", name);
     }
-    const PricedRun start = priced(options, clauses, report, 0);
-    costs.push_back(cost_rows(predicted(start, instance_named(catalog, name))));
+    const PricedRun a = priced(report.runs.front(), clauses, 0);
+    costs.push_back(cost_rows(predicted(a, instance_named(catalog, name))));
   }
-  for (std::size_t i = 1; i < costs.size(); ++i) {
-    std::vector<ResultRow> decisions = decision_rows(costs.front(), costs[i]);
-    report.undecided |= !all_decided(decisions);
-    std::ranges::move(decisions, std::back_inserter(report.decisions));
+  if (costs.size() > 1) {
+    report.decisions = decision_rows(costs, options.startup_seconds);
+    report.undecided = !all_decided(report.decisions);
   }
   for (std::vector<ResultRow>& rows : costs) {
     std::ranges::move(rows, std::back_inserter(report.costs));
@@ -371,6 +372,7 @@ ExitCode compare(const CompareOptions& options) {
   report.code = exit_code_of(report);
   Console console(/*speaks=*/true, /*quiet=*/false);
   for (const std::string& warning : report.warnings) console.warn(warning);
+  show(options, report, console);
   if (!options.out.empty()) {
     const std::filesystem::path folder = write_comparison(options.out, report);
     draw_comparison(folder, console);
@@ -471,8 +473,11 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
                   "only cells that this pattern means, as 'allreduce ring*'; with --build only the "
                   "launches that hold one are measured");
   const Heading cost(verb, "Cost");
-  verb.add_option("--price", options.prices, "usd an hour instead of the catalog's, as TYPE=12.24");
+  verb.add_option("--price", options.prices,
+                  "an hour's price instead of the catalog's, as TYPE=12.24");
   verb.add_option("--instances", options.catalog, "a catalog instead of configs/instances.csv");
+  verb.add_option("--startup", options.startup_seconds, "seconds paid before the first epoch")
+      ->check(CLI::NonNegativeNumber);
   verb.add_option("--predict", options.predictions,
                   "also this instance type, from A by its fp32 TFLOPS alone");
 }

@@ -141,8 +141,8 @@ def costs(found: Comparison, whole: bool) -> list[tuple[str, Table, list[str]]]:
     tables = []
     for key, group in grouped(rows, WORKLOAD).items():
         target = any(row["seconds_to_target"] for row in group)
-        head = ["instances", "an epoch", "usd an epoch", "N", *(["best"] if whole else []),
-                *(["to the target", "usd to it"] if target else []), "how", "known by", "note"]  # fmt: skip
+        head = ["instances", "an epoch", "its cost", "N", *(["best"] if whole else []),
+                *(["to the target", "its cost"] if target else []), "how", "known by", "note"]  # fmt: skip
         ways = ways_of(group)
         lines = [[instances_of(found, row), *cost_line(row, way, whole, target)] for row, way in zip(group, ways)]
         tables.append((" · ".join(word for word in key if word), (head, lines), [row["origin"] for row in group]))
@@ -159,7 +159,7 @@ def instances_of(found: Comparison, row: Row) -> str:
 def throughput(found: Comparison) -> tuple[Table, list[str]] | None:
     """What images of training steps alone cost, and the origins of its rows."""
     rows = [row for row in found.costs if row["bench"] == "throughput"]
-    head = ["instances", "images/s", "usd a million images", "N", "best", "model", "how", "known by", "note"]
+    head = ["instances", "images/s", "cost of a million", "N", "best", "model", "how", "known by", "note"]
     more = apart(rows, ("memory_format",))
     lines = [[instances_of(found, row), *throughput_line(row, more)] for row in rows]
     return ((head, lines), [row["origin"] for row in rows]) if rows else None
@@ -201,7 +201,7 @@ def known_by(row: Row) -> str:
 def prices(found: Comparison) -> tuple[Table, list[str]]:
     """Prices, each with the number of its source, and the sources."""
     rows = dict.fromkeys(
-        (row["instance"], row["usd_per_hour"] or "not known", row["price_date"], price_source(row))
+        (row["instance"], f"{row['usd_per_hour']} {row['currency'] or 'usd'}" if row["usd_per_hour"] else "not known", row["price_date"], price_source(row))
         for row in found.costs
     )
     numbers: dict[str, int] = {}
@@ -210,7 +210,7 @@ def prices(found: Comparison) -> tuple[Table, list[str]]:
         number = f"[{numbers.setdefault(source, len(numbers) + 1)}]" if source else ""
         lines.append([*cells, number])
     notes = [f"[{number}] {source}" for source, number in numbers.items()]
-    return (["type", "usd an hour", "of", "source"], lines), notes
+    return (["type", "an hour", "of", "source"], lines), notes
 
 
 def price_source(row: Row) -> str:

@@ -82,7 +82,7 @@ def costs(found: Comparison) -> Html:
         weak = [place for place, origin in enumerate(origins) if origin in ("predicted", "quoted")]
         parts += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 2, 3), weak=weak)]
     if parts:
-        words = "Best: nothing else here gives as many images a second and as many a usd."
+        words = "Best: nothing else here is as fast and as cheap."
         parts = [element("p", words, css="muted"), *parts]
     return section("Time and cost of an epoch", *drawn, *parts)
 

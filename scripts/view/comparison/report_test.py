@@ -15,7 +15,7 @@ from fixtures.page import Page
 
 SCRIPTS = Path(__file__).resolve().parents[2]
 SENTENCE = "p3.8xlarge: 31x faster and 39 % cheaper an epoch (imported, 3 launches, prices of 2026-07-20)"
-DECISION = {"origin": "imported", "question": "best", "instance_a": "p3.8xlarge", "instance_b": "g2.2xlarge",
+DECISION = {"origin": "imported", "instance_a": "p3.8xlarge", "instance_b": "g2.2xlarge",
             "model": "resnet50", "dataset": "imagenet", "scaling": "strong", "sentence": SENTENCE,
             "unknown": "what an accuracy costs"}  # fmt: skip
 

@@ -73,13 +73,13 @@ def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
 
 def price_of(row: Row) -> str:
     users = ", given by the user" if row["price_source"] == "given by the user" else ""  # not by a catalog
-    return f"{row['usd_per_hour']} usd/h, {row['price_date']}{users}"
+    return f"{row['usd_per_hour']} {row['currency'] or 'usd'}/h, {row['price_date']}{users}"
 
 
 def set_axes(axes: Axes, rows: list[Row], unit: str, scale: float) -> None:
     """Both logarithmic: instance types differ by factors. Limits hold intervals and leave room for labels."""
     for name, column, label in (
-        ("x", ("usd_per_epoch",), "usd an epoch"),
+        ("x", ("usd_per_epoch",), f"{rows[0]['currency'] or 'usd'} an epoch"),
         ("y", ("seconds_median", "seconds_ci_low", "seconds_ci_high"), f"{UNITS.get(unit, unit)} an epoch"),
     ):
         one = scale if name == "y" else 1.0
