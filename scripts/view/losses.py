@@ -48,12 +48,16 @@ class Account:
         return max((loss for loss in self.losses if self.seconds(loss) > 0), key=self.seconds, default="")
 
 
+def key_of(case: Row) -> tuple[str, ...]:
+    return tuple(case[column] for column in CASE)
+
+
 def accounts(run: Path) -> list[Account]:
     """In the order of scaling.csv; none for a run without losses.csv."""
     by_case = grouped(usable(read_rows(run, "losses.csv")), CASE)
     found = []
     for case in usable(read_cases(run, "scaling.csv")):
-        rows = by_case.get(tuple(case[column] for column in CASE), [])
+        rows = by_case.get(key_of(case), [])
         losses = {row["loss"]: row for row in rows if not math.isnan(row.number("seconds"))}
         if losses and not math.isnan(case.number("ideal_seconds") + case.number("measured_seconds")):
             found.append(Account(case, losses))

@@ -6,14 +6,19 @@ from __future__ import annotations
 import math
 
 
-def three_digits(value: float) -> str:
-    """30.612 -> '30.6', 9 -> '9.00', 1234.5 -> '1234'; '' for what is no number."""
+def three_digits(value: float, count: int = 3) -> str:
+    """30.612 -> '30.6', 9 -> '9.00', 1234.5 -> '1234'; '' for what is no number. Or another count of digits."""
     if not math.isfinite(value):
         return ""
     if value == 0:
         return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{digits}f}" if digits < 6 else f"{value:.2e}"
+    digits = max(0, count - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{digits}f}" if digits < count + 3 else f"{value:.{count - 1}e}"
+
+
+def five_digits(value: float) -> str:
+    """Of times that a reader divides: their ratio is then what stands beside them."""
+    return three_digits(value, 5)
 
 
 def signed(value: float, *ends: float) -> list[str]:

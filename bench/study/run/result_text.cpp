@@ -58,7 +58,11 @@ int decimals_of(const ResultRow& row) {
   const double least =
       std::min(number_in(row, "ideal_seconds"), number_in(row, "measured_seconds"));
   if (!(least > 0)) return 3;
-  return std::clamp(4 - static_cast<int>(std::floor(std::log10(least))), 1, 9);
+  return std::clamp(4 - static_cast<int>(std::floor(std::log10(least))), 2, 9);
+}
+
+std::string lost_of(const ResultRow& row) {
+  return scaled(row.get("lost_seconds"), 1, decimals_of(row) - 1);
 }
 
 std::string efficiency_of(const ResultRow& row) {
@@ -72,7 +76,7 @@ std::string efficiency_of(const ResultRow& row) {
 std::string largest_loss_of(const ResultRow& row, std::string_view between, std::string_view unit) {
   if (row.get("largest_loss").empty()) return "";
   const auto seconds = [&](const char* end) {
-    return scaled(row.get(fmt::format("largest_loss_seconds{}", end)), 1, decimals_of(row));
+    return scaled(row.get(fmt::format("largest_loss_seconds{}", end)), 1, decimals_of(row) - 1);
   };
   std::string text = fmt::format("{}{}{}{}", row.get("largest_loss"), between, seconds(""), unit);
   if (row.get("largest_loss_seconds_ci_low").empty()) return text;
@@ -88,11 +92,10 @@ std::string scaling_line(const ResultRow& row) {
                   row.get("scaling"), ranks_words(row.get("ranks"), row.get("nodes")));
   const std::string trust = printable(row.get("trust"));
   if (row.get("measured_seconds").empty()) return text + trust + "\n";
-  return text + fmt::format("{:>9} {:>9} {:>9} {:>7} {:>21} {:>9}  {:<35} {}\n",
+  return text + fmt::format("{:>9} {:>9} {:>9} {:>7} {:>22} {:>9}  {:<35} {}\n",
                             seconds("h_seconds"), seconds("ideal_seconds"),
                             seconds("measured_seconds"), scaled(row.get("speedup"), 1, 2),
-                            efficiency_of(row), seconds("lost_seconds"),
-                            largest_loss_of(row, " ", ""), trust);
+                            efficiency_of(row), lost_of(row), largest_loss_of(row, " ", ""), trust);
 }
 
 bool covers(const ResultRow& row, const std::string& column, double value) {
@@ -109,7 +112,7 @@ std::string scaling_table(const std::vector<ResultRow>& rows) {
       "- "
       "ideal; effic.: ideal / measured\n";
   table +=
-      fmt::format("{:<10} {:<13} {:<7} {:>3} {:>9} {:>9} {:>9} {:>7} {:>21} {:>9}  {:<35} {}\n",
+      fmt::format("{:<10} {:<13} {:<7} {:>3} {:>9} {:>9} {:>9} {:>7} {:>22} {:>9}  {:<35} {}\n",
                   "model", "strategy", "scaling", "N", "H", "ideal", "measured", "speedup",
                   "effic. [interval]", "lost", "largest loss [interval]", "trust");
   for (const ResultRow& row : rows) table += scaling_line(row);
@@ -131,15 +134,12 @@ std::string answer_of(const std::vector<ResultRow>& summary) {
   if (worst == nullptr) return "";
   const ResultRow& row = *worst;
   const std::string& strategy = row.get("strategy");
-  const auto seconds = [&](const char* column) {
-    return scaled(row.get(column), 1, decimals_of(row));
-  };
   std::string text = fmt::format(
       "{}{}{} on {} ranks is farthest from H/N, at an efficiency of {}: {} of {} s are lost",
       row.get("model"), strategy.empty() ? "" : " with " + strategy,
       row.get("scaling") == "weak" ? ", weak," : "",
-      ranks_words(row.get("ranks"), row.get("nodes")), efficiency_of(row), seconds("lost_seconds"),
-      seconds("measured_seconds"));
+      ranks_words(row.get("ranks"), row.get("nodes")), efficiency_of(row), lost_of(row),
+      scaled(row.get("measured_seconds"), 1, decimals_of(row)));
   if (covers(row, "efficiency", 1)) text += ", which cannot be told from nothing";
   if (row.get("efficiency_ci_low").empty()) text += "; nothing says what of it is chance";
   const std::string loss = largest_loss_of(row, ", ", " s");

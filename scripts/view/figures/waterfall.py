@@ -16,7 +16,7 @@ from view import intervals, losses
 from view.cases import STRATEGY, ideal, short_names, workload
 from view.figures import theme
 from view.losses import Account
-from view.numbers import three_digits
+from view.numbers import five_digits
 from view.rows import Row, grouped, say
 
 MOST_PANELS = 16
@@ -85,7 +85,7 @@ def draw_waterfall(axes: Axes, account: Account) -> None:
     hollow = case["origin"] == "emulated"
     at = longest = case.number("ideal_seconds")
     bar(axes, 0, 0, at, theme.INK, hollow)
-    label(axes, 0, at, f"{three_digits(at)} s")
+    label(axes, 0, at, f"{five_digits(at)} s")
     for place, loss in enumerate(told, start=1):
         row, seconds = account.losses[loss], account.seconds(loss)
         uncertain = intervals.covers(row, "seconds", 0)
@@ -106,8 +106,8 @@ def draw_waterfall(axes: Axes, account: Account) -> None:
     bar(axes, place, 0, measured, theme.INK, hollow)
     efficiency = case.number("efficiency")
     share = "" if math.isnan(efficiency) else f"  E = {100 * efficiency:.1f} %"
-    label(axes, place, measured, f"{three_digits(measured)} s{share}")
-    axes.set_xlim(0, 1.62 * max(longest, measured))  # the text right of the longest bar needs its place
+    label(axes, place, measured, f"{five_digits(measured)} s{share}")
+    axes.set_xlim(0, 1.75 * max(longest, measured))  # the text right of the longest bar needs its place
     axes.set_ylim(place + 0.6, -0.6)
     axes.set_yticks(range(place + 1), [f"ideal {ideal(case)}", *(losses.NAMES[loss] for loss in told), "small parts", "measured"])
     axes.tick_params(axis="y", labelcolor=theme.INK)

@@ -10,7 +10,7 @@ from view import intervals
 from view.cases import ALLREDUCE, apart, how, short_names, workload
 from view.manifest import Manifest
 from view.markdown import table, text_of
-from view.numbers import byte_size, duration, percent, three_digits
+from view.numbers import byte_size, duration, five_digits, percent, three_digits
 from view.rows import Row, grouped, read_rows, usable
 from view.run.cards import TITLE, diagnostics, results
 from view.run.provenance import kinds_of, origin_notes, throttled, title_of, unfinished, unsuccessful
@@ -71,8 +71,8 @@ def scaling(run: Path) -> str:
 def scaling_line(row: Row, columns: tuple[str, ...]) -> list[str]:
     interval = [percent(row.number(f"efficiency_ci_{end}")) for end in ("low", "high")]
     efficiency = percent(row.number("efficiency")) + (f" [{interval[0]}, {interval[1]}]" if all(interval) else "")
-    numbers = [three_digits(row.number(name)) for name in ("measured_seconds", "ideal_seconds", "speedup")]
-    return [text_of(cell) for cell in (workload(row), how(row, *columns), row.ranks(), row["origin"], *numbers, efficiency)]
+    times = [five_digits(row.number(name)) for name in ("measured_seconds", "ideal_seconds")]
+    return [text_of(cell) for cell in (workload(row), how(row, *columns), row.ranks(), row["origin"], *times, three_digits(row.number("speedup")), efficiency)]
 
 
 def measurements(run: Path) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from view import intervals, losses
 from view.cases import apart, how, workload
 from view.losses import Account
-from view.numbers import percent, three_digits
+from view.numbers import five_digits, percent
 from view.page import Html, element, explained, section, table
 from view.rows import Row
 from view.tables.cells import not_measured, said_once
@@ -52,9 +52,9 @@ def accounts(run: Path) -> Html:
 def account_cells(account: Account, told: list[str], more: tuple[str, ...]) -> list[object]:
     case = account.case
     return [
-        how(case, *more), case.ranks(), case["rounds"], three_digits(case.number("ideal_seconds")),
+        how(case, *more), case.ranks(), case["rounds"], five_digits(case.number("ideal_seconds")),
         *(loss_cell(account, loss) if loss in account.losses else "" for loss in told),
-        three_digits(case.number("measured_seconds")), last_rank(case),
+        five_digits(case.number("measured_seconds")), last_rank(case),
     ]  # fmt: skip
 
 

@@ -3,19 +3,19 @@
 # its cells as they are: rounded for reading, never combined.
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from view import intervals
+from view import intervals, losses
 from view.cases import apart, by_workload, how, workload
-from view.numbers import percent, three_digits
+from view.losses import Account
+from view.numbers import five_digits, percent, three_digits
 from view.page import Html, element, explained, section, table
 from view.rows import Row, usable
-from view.tables.cells import not_measured, number, said_once, with_interval
+from view.tables.cells import not_measured, number, said_once
 from view.variants import read_cases
 
-FIXED = ("strategy", "N", "epoch, s", "ideal, s", "speedup", "efficiency")  # whatever the rows say
+FIXED = ("strategy", "N", "H, s", "ideal, s", "measured, s", "speedup", "efficiency")  # whatever the rows say
 
 def answers(run: Path) -> list[Row]:
     """A row for each workload and strategy at its largest measured N; where only one rank was
@@ -47,8 +47,8 @@ def sentence(row: Row, more: tuple[str, ...]) -> Html:
     origin = "" if row["origin"] == "measured" else f"{row['origin']} "
     text = (
         f" efficiency on {row.ranks()} {origin}rank{'s' if row['ranks'] != '1' else ''}{interval}: an epoch takes "
-        f"{three_digits(row.number('measured_seconds'))} s where the ideal is "
-        f"{three_digits(row.number('ideal_seconds'))} s, a speedup of {three_digits(row.number('speedup'))}."
+        f"{five_digits(row.number('measured_seconds'))} s where the ideal is "
+        f"{five_digits(row.number('ideal_seconds'))} s, a speedup of {three_digits(row.number('speedup'))}."
     )
     return element(
         "span",
@@ -63,19 +63,16 @@ def scaling(run: Path) -> Html:
     if not rows:
         return Html("")
     head = [
-        "strategy", "N", "origin", "epoch, s", "ideal, s", "rounds", "speedup", "efficiency", "E_raw", "Karp–Flatt",
-        "lost, s", "accuracy",
+        "strategy", "N", "origin", "H, s", "ideal, s", "measured, s", "speedup", "efficiency", "lost, s", "largest loss, s",
+        "rounds", "E_raw", "Karp–Flatt", "accuracy",
     ]  # fmt: skip
     words = (
         "S = ρ·H/T, E = ideal/T. H is one epoch on one device with the strategy's code; the ideal is ρ·H/N, in strong "
         "scaling H/N. E_raw is against a plain loop without that code. Karp–Flatt: the serial share that would "
-        "explain S; growth with N means overhead. Accuracy: after the last epoch."
+        "explain S; growth with N means overhead. Accuracy: after the last epoch. A round starts every program once; times are "
+        "means over the rounds in which one device and N are both ok, S and E ratios of these means. Grey: a loss that cannot "
+        "be told from 0."
     )
-    if any(row["rounds"] for row in rows):
-        words += (
-            " A round starts every program once; times are means over the rounds in which one device and N are both ok, "
-            "S and E ratios of these means."
-        )
     with_target = any(row["target_accuracy"] for row in rows)
     if with_target:
         words += (
@@ -91,13 +88,14 @@ def scaling(run: Path) -> Html:
         )
     parts: list[object] = [explained(words, of_intervals(rows))]
     more = apart(rows)
-    groups = {title: [scaling_cells(row, more) + (energy_cells(row) if with_energy else []) for row in group]
+    largest = {losses.key_of(account.case): largest_loss(account) for account in losses.accounts(run)}
+    groups = {title: [scaling_cells(row, more, largest.get(losses.key_of(row), "")) + (energy_cells(row) if with_energy else []) for row in group]
               for title, group in by_workload(rows).items()}  # fmt: skip
     # A value that is the same in every row is said once; what decides is always a column.
     kept, once = said_once(head, [cells for group in groups.values() for cells in group], FIXED)
     parts += [element("p", once, css="muted")] if once else []
     head = [head[place] for place in kept]
-    right = [place for place, name in enumerate(head) if name not in ("strategy", "origin")]
+    right = [place for place, name in enumerate(head) if name not in ("strategy", "origin", "largest loss, s")]
     for title, group in by_workload(rows).items():
         cells = [[row[place] for place in kept] for row in groups[title]]
         shown = table(head, cells, numbers=right, weak=not_measured(group), rest="scaling.csv")
@@ -116,45 +114,40 @@ def to_the_target(group: list[Row], more: tuple[str, ...]) -> Html:
 
 
 def of_intervals(rows: list[Row]) -> str:
-    """Of what the intervals are, and what they leave open."""
+    """Of what the intervals are."""
     kind = intervals.told(rows, *intervals.EFFICIENCY)
-    words = f" In brackets: the {kind}; of accuracy, epochs and joules over launches." if kind else ""
-    may_be_ideal = any(
-        # What is compared with itself is exactly 1.
-        intervals.covers(row, column, 1) and row[f"{column}_ci_low"] != row[f"{column}_ci_high"]
-        for row in rows
-        for column in ("efficiency", "efficiency_raw")
-    )
-    ideal = " Where that of E or E_raw covers 100\u00a0%, the row cannot be told from the ideal."
-    return words + (ideal if may_be_ideal else "")
+    return f" In brackets: the {kind}; of accuracy, epochs and joules over launches." if kind else ""
 
 
-def scaling_cells(row: Row, more: tuple[str, ...]) -> list[object]:
-    epoch = three_digits(row.number("measured_seconds"))
+def scaling_cells(row: Row, more: tuple[str, ...], largest: object) -> list[object]:
     return [
         how(row, *more),
         row.ranks(),
         row["origin"],
-        with_interval(row, epoch, "measured_seconds_ci_low", "measured_seconds_ci_high"),
-        three_digits(row.number("ideal_seconds")),
-        row["rounds"],
+        *(five_digits(row.number(f"{time}_seconds")) for time in ("h", "ideal", "measured")),
         three_digits(row.number("speedup")),
         number(row, "efficiency", percent),
+        three_digits(row.number("lost_seconds")),
+        largest,
+        row["rounds"],
         number(row, "efficiency_raw", percent),
         f"{row.number('karp_flatt'):.4f}" if row["karp_flatt"] else "",
-        three_digits(row.number("lost_seconds")),
         number(row, "test_accuracy", percent),
     ]
 
 
-def short(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.3g}"
+def largest_loss(account: Account) -> Html | str:
+    """Grey where it cannot be told from nothing."""
+    if not (name := account.largest()):
+        return ""
+    row = account.losses[name]
+    return element("span", f"{losses.NAMES[name]} ", number(row, "seconds"), css="muted" if intervals.covers(row, "seconds", 0) else "")
 
 
 def target_cells(row: Row) -> list[object]:
     return [
         percent(row.number("target_accuracy")),
-        number(row, "epochs_to_target", short),
+        number(row, "epochs_to_target"),
         three_digits(row.number("seconds_to_target")),
         number(row, "efficiency_statistical", percent),
         percent(row.number("efficiency_to_accuracy")),
