@@ -142,6 +142,7 @@ void keys(auto& io, auto& table, EpochStudy& study, const KnownNames& known) {
   io.whole(table, "epochs", study.epochs, 1, 100'000);
   io.flag(table, "evaluate", study.evaluate);
   io.positive(table, "target_accuracy", study.target_accuracy);
+  io.flag(table, "plain_loop", study.plain_loop);
   io.flag(table, "split_compute", study.split_compute);
   io.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
   io.positive(table, "learning_rate", study.learning_rate);

@@ -54,6 +54,7 @@ struct EpochStudy {
   std::int64_t epochs = 1;
   bool evaluate = true;        // test accuracy after each epoch
   double target_accuracy = 0;  // ends a training before `epochs`; 0: none
+  bool plain_loop = true;      // also a base without synchronisation code
   bool split_compute = false;  // also one rank alone with its share of the batch
   std::string optimizer;       // empty: the model's default
   double learning_rate = 0;    // 0: the model's default
@@ -63,7 +64,7 @@ inline constexpr int kMostLaunches = 1000;
 
 struct StudyConfig {
   std::string name;
-  std::int64_t launches = 5;    // up to kMostLaunches
+  std::int64_t launches = 6;    // up to kMostLaunches
   std::vector<int> ranks;       // empty: 1, 2, 4, ... up to one a core or device
   std::vector<Layout> layouts;  // instead of ranks: on how many hosts
   std::string hosts;            // a list or a hostfile's path; empty: as the environment says

@@ -162,6 +162,7 @@ batch_per_rank = 16
 samples = 320
 epochs = 3
 evaluate = false
+plain_loop = false
 split_compute = true
 optimizer = "sgd"
 learning_rate = 0.1
@@ -192,6 +193,7 @@ target_accuracy = 0.91
   EXPECT_EQ(config.epochs[0].samples, 320);
   EXPECT_EQ(config.epochs[0].epochs, 3);
   EXPECT_FALSE(config.epochs[0].evaluate);
+  EXPECT_FALSE(config.epochs[0].plain_loop);
   EXPECT_TRUE(config.epochs[0].split_compute);
   EXPECT_EQ(config.epochs[0].optimizer, "sgd");
   EXPECT_EQ(config.epochs[0].learning_rate, 0.1);
@@ -203,7 +205,7 @@ target_accuracy = 0.91
 TEST(StudyConfig, HasDefaultsAndTheNameOfItsFile) {
   const StudyConfig config = read(kEpoch);
   EXPECT_EQ(config.name, "a_study");
-  EXPECT_EQ(config.launches, 5);
+  EXPECT_EQ(config.launches, 6);
   EXPECT_TRUE(config.ranks.empty());
   EXPECT_FALSE(config.allreduce);
   EXPECT_THAT(config.epochs.at(0).gradient_syncs, ElementsAre("mirrored"));

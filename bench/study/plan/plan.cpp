@@ -203,9 +203,7 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   const bool said_elsewhere = (sync == "none" && !has_target) || sync == "barrier_only";
   if (!study.evaluate || said_elsewhere) launch.arguments.emplace_back("--no-evaluation");
   if (config.monitor) launch.arguments.emplace_back("--monitor");
-  if (config.record_trace && sync == "one_device") {
-    append(launch, "--record-trace", "trace.json");
-  }
+  if (config.record_trace && sync == "one_device") append(launch, "--record-trace", "trace.json");
   // Servers see no images. Too few ranks for one, which the program refuses, are no worker.
   const int workers = std::max(1, workers_among(ranks, sync));
   if (sync == "one_device" && ranks > 1) {
@@ -283,17 +281,16 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
       }
     }
     for (std::size_t index = 0; index < config.epochs.size(); ++index) {
+      const EpochStudy& study = config.epochs[index];
       if (place.ranks() == 1) {
-        round.push_back(epoch_launch(config, index, "none", place));
+        if (study.plain_loop) round.push_back(epoch_launch(config, index, "none", place));
         round.push_back(epoch_launch(config, index, "one_device", place));
         continue;
       }
-      for (const std::string& sync : config.epochs[index].gradient_syncs) {
+      for (const std::string& sync : study.gradient_syncs) {
         round.push_back(epoch_launch(config, index, sync, place));
       }
-      if (config.epochs[index].split_compute) {
-        round.push_back(share_launch(config, index, places.front(), place));
-      }
+      if (study.split_compute) round.push_back(share_launch(config, index, places.front(), place));
     }
   }
   const bool on_cpus = config.device == "cpu" || (limits.looks_here && !limits.why_no_gpu.empty());

@@ -27,8 +27,8 @@ struct PlanLimits {
 /// All launches: round after round, each round holding every program and layout once, shuffled by
 /// the seed; those that are compared with each other (the epochs of one [[epoch]]) stay together.
 /// Layouts are the config's, else those of its numbers of ranks, else the default ones. An epoch
-/// study adds its baselines on one rank: `none` (a plain loop) and `one_device`. Throws UsageError
-/// when more ranks or hosts are asked for than there are.
+/// study adds its baselines on one rank: `one_device`, and `none` with plain_loop. Throws
+/// UsageError when more ranks or hosts are asked for than there are.
 std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits);
 
 /// Of any of the launches; where it is not said how many hosts there are: all on one. At least 1.

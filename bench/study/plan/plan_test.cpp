@@ -166,6 +166,17 @@ TEST(Plan, GuessesAShareOfAnEpochAsAShare) {
   }
 }
 
+TEST(Plan, HasThePlainLoopOnlyWhereItIsAskedFor) {
+  StudyConfig config = everything();
+  const auto has_plain = [&] {
+    const auto plan = plan_of(config, {.devices = 4});
+    return std::ranges::any_of(plan, [](auto& one) { return one.gradient_sync == "none"; });
+  };
+  EXPECT_TRUE(has_plain());
+  for (EpochStudy& study : config.epochs) study.plain_loop = false;
+  EXPECT_FALSE(has_plain());
+}
+
 TEST(Plan, SweepsHostsAndRanksOfEach) {
   StudyConfig config = everything();
   config.ranks.clear();
