@@ -372,7 +372,6 @@ ExitCode compare(const CompareOptions& options) {
   report.code = exit_code_of(report);
   Console console(/*speaks=*/true, /*quiet=*/false);
   for (const std::string& warning : report.warnings) console.warn(warning);
-  show(options, report, console);
   if (!options.out.empty()) {
     const std::filesystem::path folder = write_comparison(options.out, report);
     draw_comparison(folder, console);
