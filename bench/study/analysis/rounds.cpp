@@ -49,12 +49,4 @@ ByRound column_of(const RowsByRound& rows, std::string_view column) {
   return values;
 }
 
-LaunchInterval across_rounds(const ByRound& values) {
-  std::vector<double> known;
-  for (const auto& [round, value] : values) {
-    if (!std::isnan(value)) known.push_back(value);
-  }
-  return across_launches(known);
-}
-
 }  // namespace scalebench

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure/statistics.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/means.hpp"
 #include "bench/study/analysis/rows.hpp"
@@ -54,21 +53,6 @@ ByRound in_rounds(const ByRound& a, const ByRound& b, Function function) {
     }
   }
   return values;
-}
-
-/// The median over rounds with its interval; NaN without any. Values that are NaN do not count.
-LaunchInterval across_rounds(const ByRound& values);
-
-/// Of `function(a, b)` in the rounds that have both.
-template <std::invocable<const ResultRow&, const ResultRow&> Function>
-LaunchInterval across_rounds(const RowsByRound& a, const RowsByRound& b, Function function) {
-  ByRound values;
-  for (const auto& [round, row] : a) {
-    if (const auto found = b.find(round); found != b.end()) {
-      values.emplace(round, function(*row, *found->second));
-    }
-  }
-  return across_rounds(values);
 }
 
 }  // namespace scalebench

@@ -396,10 +396,12 @@ void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
     ResultRow alone = row;
     alone.set("ranks", 1).set("nodes", row.get("nodes").empty() ? "" : "1").set("rank", "all");
     const double ranks = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
-    const LaunchInterval ratio = across_rounds(
-        rounds.of(row), rounds.of(alone), [&](const ResultRow& here, const ResultRow& one) {
-          return number_in(here, "images_per_s") / (ranks * number_in(one, "images_per_s"));
-        });
+    const auto rate = [&](const ResultRow& of) { return column_of(rounds.of(of), "images_per_s"); };
+    const ByRound by_round = in_rounds(
+        rate(row), rate(alone), [&](double here, double one) { return here / (ranks * one); });
+    std::vector<double> ratios;
+    for (const auto& [round, value] : by_round) ratios.push_back(value);
+    const LaunchInterval ratio = across_launches(ratios);
     row.set("relative_to_one_rank", ratio.value);
     row.set("relative_ci_low", ratio.low).set("relative_ci_high", ratio.high);
   }
