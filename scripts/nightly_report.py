@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# nightly_report.py FOLDER (results/nightly/NIGHT) writes report.html, report.md, junit.xml,
-# scalebench.prom and github.txt from nightly.json, gate.csv and history.csv of the night and the
-# scaling.csv of the runs beside it. It computes no verdict and needs no library.
+# nightly_report.py FOLDER (results/nightly/NIGHT) writes report.html, report.md, junit.xml and
+# scalebench.prom from nightly.json and gate.csv of the night and the study's history.csv. It computes no
+# verdict and needs no library.
 # Exit: 0 done, 2 usage, 3 done, but the night's own files contradict its verdict or cannot be read.
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from view.files import write_whole
-from view.night import github, junit, markdown, page, prometheus
+from view.night import junit, markdown, page, prometheus
 from view.night.record import NoNight, read_night
 from view.rows import say
 
@@ -18,7 +18,6 @@ FILES = {
     "report.md": markdown.write_markdown,
     "junit.xml": junit.write_junit,
     "scalebench.prom": prometheus.write_textfile,
-    "github.txt": github.write_lines,
 }
 
 

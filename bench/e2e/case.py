@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -196,6 +197,24 @@ class Case(unittest.TestCase):
         self.assertEqual(len(lines), 1, f"{parts} in one line of:\n{done.stderr}")
         self.assertEqual(done.stdout, "", "a refusal comes before any result")
         return lines[0]
+
+
+class OtherBuilds(Case):
+    def other_build(self, name: str, script: str) -> Path:
+        """A folder with these programs, in which bench_allreduce is a shell script."""
+        folder = self.folder / name
+        folder.mkdir()
+        shutil.copy2(settings.programs / "scalebench", folder)
+        own = (settings.programs / "bench_allreduce").resolve()
+        (folder / "bench_allreduce").write_text(f"#!/bin/sh\n{script}\n".replace("OWN", str(own)), encoding="utf-8")
+        (folder / "bench_allreduce").chmod(0o755)
+        return folder
+
+    def takes(self, seconds: float | str) -> str:
+        """The script of a bench_allreduce that writes so many seconds, whatever it took: no verdict is a matter of noise."""
+        program = self.write("takes.py", MADE_UP)
+        rank = "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"
+        return f'OWN "$@" || exit\n[ {rank} != 0 ] || exec {sys.executable} -S {program} {seconds} "$@"'
 
 
 def main(words: list[str]) -> int:

@@ -132,12 +132,11 @@ void plan(std::string_view bytes) {
   for (const PlannedLaunch& launch : plan.launches) tried([&] { hosts_of(launch, plan.settings); });
 }
 
-void annotations(std::string_view bytes) {
-  read_annotations(file_of("annotations.toml", bytes));
-  const Annotation annotation{"20260301T040506Z-night-abcd", "allreduce*", "a new driver"};
-  for (const char* const kind : {"accept", "exclude", "pin"}) {
-    annotated(std::string(bytes), kind, annotation, "annotations.toml");
-  }
+void history(std::string_view bytes) {
+  const std::vector<ResultRow> rows = read_history(file_of("history.csv", bytes));
+  std::size_t left_out = 0;
+  otava_text(rows, left_out);
+  judge_machine(machine_nights(rows, "measured"), {{"a", 1.0}});
 }
 
 // Files of a run.
@@ -347,7 +346,7 @@ void checkpoint(std::string_view bytes) {
 constexpr Reader kReaders[]{
     {"config", "a study's TOML file", config},
     {"plan", "plan.json", plan},
-    {"annotations", "annotations.toml", annotations},
+    {"history", "history.csv of nights", history},
     {"csv", "a CSV file", csv},
     {"manifest", "manifest.json", manifest},
     {"trace", "recorded steps", trace},

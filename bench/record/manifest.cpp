@@ -113,7 +113,6 @@ static void members(auto& visit, Manifest& manifest) {
   visit("superseded", manifest.superseded);
   visit("resumptions", manifest.resumptions);
   visit("pair", manifest.pair);
-  visit("accepted_run", manifest.accepted_run);
   visit("inputs", manifest.inputs);
   visit("suspects", manifest.suspects);
   visit("suspect_line", manifest.suspect_line);

@@ -95,8 +95,6 @@ struct Manifest {
   std::string suspect_line;                     // that says so; empty: hosts were not looked at
   nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
   std::string pair;    // the same word in two runs that were measured in turns; else empty
-  std::string
-      accepted_run;  // of an accepted build beside a night: the run by which it was accepted
   std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };

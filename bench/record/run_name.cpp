@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/record/run_name.hpp"
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 #include <system_error>
 
-#include "bench/record/manifest.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -16,8 +13,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kAccepted = "-accepted";
 constexpr std::string_view kRerun = "-rerun";
-constexpr std::string_view kCanary = "-canary";
-constexpr std::string_view kAa = "-aa";
 
 /// As completion types it.
 fs::path without_slash(const fs::path& typed) {
@@ -30,29 +25,10 @@ bool is_run(const fs::path& folder) { return fs::exists(folder / "manifest.json"
 
 std::string accepted_name(const std::string& run_id) { return run_id + std::string(kAccepted); }
 std::string rerun_name(const std::string& run_id) { return run_id + std::string(kRerun); }
-std::string canary_name(const std::string& run_id) { return run_id + std::string(kCanary); }
-std::string aa_study(const std::string& study) { return study + std::string(kAa); }
-
-bool is_aa_run(const fs::path& run) {
-  const std::string name = run.filename().string();
-  // TIME-STUDY-aa-CHANCE, as is a run of somebody's study that is called so.
-  if (!std::string_view(name).substr(0, name.rfind('-')).ends_with(kAa)) return false;
-  try {
-    const Manifest manifest = read_manifest(run);
-    const auto has_side = [](const LaunchRecord& launch) {
-      return launch.name.ends_with("-a") || launch.name.ends_with("-b");
-    };
-    return std::ranges::count(manifest.command, "nightly") > 0 &&
-           std::ranges::all_of(manifest.launches, has_side);
-  } catch (const UsageError&) {
-    return true;
-  }
-}
 
 bool is_side_run(const fs::path& run) {
   const std::string name = run.filename().string();
-  const auto ends = [&](std::string_view word) { return name.ends_with(word); };
-  return std::ranges::any_of(std::array{kAccepted, kRerun, kCanary}, ends) || is_aa_run(run);
+  return name.ends_with(kAccepted) || name.ends_with(kRerun);
 }
 
 fs::path run_meant(const fs::path& typed) {

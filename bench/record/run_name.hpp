@@ -22,17 +22,12 @@ std::filesystem::path run_in(const std::filesystem::path& results, const std::st
 /// The same where only a run of that folder will do: its name. The run need not be readable.
 std::string name_in(const std::filesystem::path& results, const std::string& typed);
 
-// Side runs of a night, from the name of the night's own run: with the accepted build, of the
-// suspects again, slowed down on purpose.
+// Side runs of a night, from the name of the night's own run: with the accepted build, and of the
+// suspects again.
 
 std::string accepted_name(const std::string& run_id);
 std::string rerun_name(const std::string& run_id);
-std::string canary_name(const std::string& run_id);
-/// The study of the A/A comparison, whose run has a name of its own.
-std::string aa_study(const std::string& study);
 
-/// Whether a run is the A/A comparison of a night, which may be damaged.
-bool is_aa_run(const std::filesystem::path& run);
 /// Whether it is any of these.
 bool is_side_run(const std::filesystem::path& run);
 

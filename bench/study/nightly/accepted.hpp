@@ -1,61 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accepted build of a study on this hardware: its programs, kept beside the results, to run in
-// turns with those of every later night. It does not change with the commit, so that what differs
-// beside it in one night is the commit, and what it does itself from night to night is the host.
-// Libraries are the machine's for both sides; those that have changed since are named.
+// The accepted build of a study on this hardware: its programs, kept beside the results. Where
+// tonight's differ from them, both run in turns, and what differs is the build; what they do
+// themselves from night to night is the machine.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "bench/record/manifest.hpp"
-#include "bench/study/nightly/history.hpp"
-#include "bench/study/run/setup.hpp"
+#include "bench/study/run/resolved_study.hpp"
 
 namespace scalebench {
 
 struct AcceptedBuild {
   std::string study;
   std::string run_id;  // the night that measured it
-  std::string accepted_utc;
+  std::string accepted_utc, reason;
   BuildInfo tool;
-  std::string key_hash;                          // of the hardware that it was measured on
-  std::map<std::string, std::string> programs;   // name: SHA-256
-  std::map<std::string, std::string> libraries;  // path as the loader finds it: SHA-256
+  std::map<std::string, std::string> programs;  // name: SHA-256
 };
 
-/// Keeps the programs here as the accepted build of the study of `run`, in
-/// `results`/nightly/accepted/; an earlier one is replaced once the new one is whole. Throws
-/// UsageError unless `run` is complete, of this hardware, and measured by just these programs;
-/// DiskFull where they find no room.
-AcceptedBuild accept_build(const std::filesystem::path& results, const Manifest& run);
+/// results/nightly/STUDY-KEY: what nights of this study on this hardware keep.
+std::filesystem::path study_folder(const std::filesystem::path& results, const std::string& study,
+                                   const Environment& environment);
 
-/// The folder of its programs, once there is one, for runs of this study on this hardware.
-std::filesystem::path accepted_programs(const std::filesystem::path& results, const Manifest& run);
+/// Keeps the programs of `run` as the accepted build of its study; an earlier one is replaced once
+/// the new one is whole. Throws UsageError unless `run` is complete, of this hardware, and measured
+/// by the programs here; DiskFull where they find no room.
+AcceptedBuild accept_build(const std::filesystem::path& results, const Manifest& run,
+                           const std::string& reason);
 
-/// What of the accepted build can be used tonight.
+/// A program that is not what was accepted.
+struct ChangedProgram {
+  std::string name, accepted, tonight;  // SHA-256; empty: the accepted build has none
+};
+
+/// What of the accepted build there is tonight.
 struct AcceptedTonight {
-  std::optional<AcceptedBuild> accepted;
-  Build build;                                 // to start
-  std::vector<std::string> changed_libraries;  // since it was accepted
-  std::string why_not;                         // not empty: tonight goes without, for this reason
+  std::optional<AcceptedBuild> accepted;  // none: no build is accepted yet
+  std::optional<Build> build;             // to start, where `changed` is not empty
+  std::vector<ChangedProgram> changed;    // of the plan's programs
+  std::string why_not;                    // not empty: it cannot be used, for this reason
 };
 
-/// Looks for the accepted build of `study` and whether it is what it was, starts here and has what
-/// `plan` starts. Throws nothing for a build that cannot be used: that is `why_not`.
+/// Looks for the accepted build of `study`, in what it differs from the programs here, and, where
+/// it does, whether it is what it was and starts. Throws UsageError for a program that is not here,
+/// nothing for a build that cannot be used.
 AcceptedTonight accepted_tonight(const std::filesystem::path& results, const std::string& study,
                                  const std::vector<PlannedLaunch>& plan);
 
-/// Of the run `run_id` in `results` over what the accepted build measured in turns with it; empty:
-/// nothing did.
-CellRatios ratios_beside(const std::filesystem::path& results, const std::string& run_id);
+// A study by the programs here, in turns with those of another build where there is one; and its
+// suspects again. Each is a run folder of its own.
 
-/// What the accepted build measured in turns with the run `run_id` in `results`, and with its
-/// rerun; none: nothing did.
-std::optional<BesideNight> beside_night(const std::filesystem::path& results,
-                                        const std::string& run_id);
+struct BesideStudy {
+  StartOptions options;  // `out` is the run's folder; side runs have its name and a word
+  StudyConfig config;
+  PlanLimits limits;
+  std::vector<PlannedLaunch> plan;
+  std::optional<Build> beside;      // the other build
+  std::string inject, inject_into;  // a fault, and the program here that it is put into
+};
+
+void measure_beside(const BesideStudy& study, const std::atomic<bool>& stop, Console& console);
+
+/// Measures what holds `suspects`, keys of time cells, and two controls in as many rounds again.
+void measure_again(const BesideStudy& study, const std::set<std::string>& suspects,
+                   const std::atomic<bool>& stop, Console& console);
 
 }  // namespace scalebench

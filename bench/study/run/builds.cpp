@@ -20,22 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<const char*, 2> kNames{"a", "b"};
-constexpr const char* kFirst = "first";
-
-/// Its tables and its seal; whether every launch has ended well.
-bool ended_well(StudyRun& run, const Interruption& interruption, Console& console) {
-  run.summarise();
-  const bool whole = !interruption.stop() && run.failed() == 0;
-  run.seal(whole ? "complete" : "partial");
-  if (run.failed() > 0) {
-    console.warn(fmt::format("{}: {} launch{} failed", run.folder().string(), run.failed(),
-                             run.failed() == 1 ? "" : "es"),
-                 "see launches/*/stderr.log there");
-  }
-  return whole;
-}
-
 /// Which launches hold what, by one round of one build.
 struct FirstRound {
   std::map<std::string, std::set<std::string>> cells;  // by launch
@@ -45,12 +29,11 @@ struct FirstRound {
 FirstRound first_round(StudyChoice choice, const Build& build, const fs::path& out,
                        const KeepCells& keep, const Interruption& interruption, Console& console) {
   choice.launches = 1;
-  choice.out = (out / kFirst).string();
+  choice.out = (out / "first").string();
   const ResolvedStudy study = resolve(std::move(choice), build);
   StudyRun run = open_study(study, console);
   run.measure(interruption.stop());
-  console.clear_progress();
-  ended_well(run, interruption, console);
+  end_run(run, interruption.stop(), console);
   FirstRound round;
   if (interruption.stop()) return round;
   const StoredRun stored = read_stored_run(run.folder(), WithSamples::no);
@@ -95,22 +78,16 @@ BuildRuns measure_builds(const StudyChoice& choice, const std::array<fs::path, 2
     if (interruption.stop()) return {};
   }
   std::vector<ResolvedStudy> studies;
-  const std::string pair = new_pair();
   for (std::size_t i = 0; i < builds.size(); ++i) {
     StudyChoice its = choice;
-    its.out = (out / kNames[i]).string();
+    its.out = (out / (i == 0 ? "a" : "b")).string();
     ResolvedStudy& study = studies.emplace_back(resolve(std::move(its), build_in(builds[i])));
-    study.pair = pair;
     if (keep) study.plan = plan_holding(study.plan, first.cells, first.wanted);
   }
   warn_of_few_rounds(studies[0].plan, first.wanted.size(), console);
-  StudyRun a = open_study(studies[0], console);
-  StudyRun b = open_study(studies[1], console);
-  measure_in_turns(a, b, interruption.stop());
-  console.clear_progress();
-  BuildRuns runs{{a.folder(), b.folder()}, false};
-  const bool a_whole = ended_well(a, interruption, console);
-  runs.complete = ended_well(b, interruption, console) && a_whole;
+  BuildRuns runs{{studies[0].options.out, studies[1].options.out}, false};
+  runs.complete =
+      measure_pair(std::move(studies[0]), std::move(studies[1]), interruption.stop(), console);
   return runs;
 }
 

@@ -17,13 +17,14 @@
 
 namespace scalebench {
 
+namespace {
+
+/// A word that no other pair of runs has.
 std::string new_pair() {
   constexpr std::size_t kDigits = 12;
   std::random_device random;
   return sha256_of(fmt::format("{} {} {}", utc_label(), random(), random())).substr(0, kDigits);
 }
-
-namespace {
 
 /// Cards' memory would have to hold both, and other hosts' ranks cannot be told from here.
 bool can_take_turns(const StudyRun& run, std::size_t place) {
@@ -84,8 +85,6 @@ void measure_both(StudyRun& first, StudyRun& second, std::size_t place,
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace
-
 void measure_in_turns(StudyRun& a, StudyRun& b, const std::atomic<bool>& stop) {
   for (std::size_t i = 0; i < a.plan().size() && !stop; ++i) {
     const bool a_begins = a.plan()[i].round % 2 == 0;
@@ -101,6 +100,30 @@ void measure_in_turns(StudyRun& a, StudyRun& b, const std::atomic<bool>& stop) {
       if (!stop) (turn_of_a ? a : b).measure(i, turn_of_a ? "A " : "B ", stop);
     }
   }
+}
+
+}  // namespace
+
+bool end_run(StudyRun& run, const std::atomic<bool>& stop, Console& console) {
+  console.clear_progress();
+  run.summarise();
+  const bool whole = !stop && run.failed() == 0;
+  run.seal(whole ? "complete" : "partial");
+  if (run.failed() > 0) {
+    console.warn(fmt::format("{}: {} launch{} failed", run.folder().string(), run.failed(),
+                             run.failed() == 1 ? "" : "es"),
+                 "see launches/*/stderr.log there");
+  }
+  return whole;
+}
+
+bool measure_pair(ResolvedStudy a, ResolvedStudy b, const std::atomic<bool>& stop,
+                  Console& console) {
+  a.pair = b.pair = new_pair();
+  StudyRun run_a = open_study(a, console), run_b = open_study(b, console);
+  measure_in_turns(run_a, run_b, stop);
+  const bool a_whole = end_run(run_a, stop, console);
+  return end_run(run_b, stop, console) && a_whole;
 }
 
 }  // namespace scalebench

@@ -356,7 +356,6 @@ ResolvedStudy resolve(StartOptions options, StudyConfig config, PlanLimits limit
                       .plan = std::move(plan),
                       .build = std::move(build),
                       .pair = {},
-                      .accepted_run = {},
                       .binaries = {},
                       .settings = {}};
   if (!study.options.dry_run) study.binaries = hashes_of_programs(study.plan, study.build.programs);

@@ -318,7 +318,6 @@ Manifest manifest_of(const ResolvedStudy& study, const LaunchSettings& settings)
   manifest.config = study.config.text;
   manifest.tool = study.build.tool;
   manifest.pair = study.pair;
-  manifest.accepted_run = study.accepted_run;
   if (study.options.job) manifest.job = json_of(*study.options.job);
   manifest.binaries = study.binaries;
   manifest.environment = environment_here();

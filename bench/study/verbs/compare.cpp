@@ -5,6 +5,7 @@
 // cell that both have could be tested, and no decision was asked for.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <iostream>
@@ -23,7 +24,6 @@
 #include "bench/study/comparison/cost.hpp"
 #include "bench/study/comparison/decision.hpp"
 #include "bench/study/comparison/report.hpp"
-#include "bench/study/nightly/history.hpp"
 #include "bench/study/run/builds.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
@@ -134,9 +134,9 @@ std::set<std::string> keys_meant(const std::vector<const Cell*>& cells,
   std::set<std::string> keys;
   const auto labels = labels_of(cells);
   for (const Cell* const cell : cells) {
-    const bool is_meant = matches(pattern, labels.at(cell->key), cell->key) ||
-                          matches(pattern, label_of(cell->row), cell->key);
-    if (is_meant) keys.insert(cell->key);
+    for (const std::string& name : {cell->key, labels.at(cell->key), label_of(cell->row)}) {
+      if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) keys.insert(cell->key);
+    }
   }
   return keys;
 }
@@ -157,8 +157,7 @@ std::vector<Instance> catalog_of(const CompareOptions& options, const std::strin
 }
 
 void require_valid(const CompareOptions& options) {
-  require_known("--format", options.format,
-                std::vector<std::string_view>{"table", "csv", "json"});
+  require_known("--format", options.format, std::vector<std::string_view>{"table", "csv", "json"});
   if (options.runs.size() > kMostRuns) {
     fail<UsageError>("{} runs; valid: up to {}", options.runs.size(), kMostRuns);
   }

@@ -1,281 +1,200 @@
 // SPDX-License-Identifier: Apache-2.0
-// scalebench nightly CONFIG: lock, doctor, A/A, sweep, a slow-down on purpose, suspects again,
-// analyse, report, publish. Exit: regression when a cell regressed or is open, or all cells
-// shifted, or a host is named and --fail-on suspect; incomplete when cells are missing or invalid,
-// the gate was blind, or another night holds the lock; nothing_measured.
+// scalebench nightly CONFIG: lock, doctor, the sweep, suspects again, one word, reports; and its
+// `accept` and `list`. Exit: ok; regression where the build or the machine became slower, and where
+// --fail-on says so; incomplete where the night is unsure, or another one holds the lock;
+// nothing_measured.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <random>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/help.hpp"
-#include "bench/machine/identity.hpp"
-#include "bench/measure/clock.hpp"
+#include "bench/cli/quantity.hpp"
+#include "bench/launch/doctor.hpp"
+#include "bench/program/fault.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
-#include "bench/study/nightly/canary.hpp"
-#include "bench/study/nightly/gate.hpp"
-#include "bench/study/nightly/measure.hpp"
-#include "bench/study/nightly/report.hpp"
-#include "bench/study/plan/plan.hpp"
+#include "bench/study/nightly/history.hpp"
+#include "bench/study/nightly/record.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::int64_t kRounds = 12;
 
 struct NightlyOptions : StudyChoice {
-  bool beside = true;
-  bool canary = true;
-  std::string analyse;  // this run again, without measuring
-  std::string fail_on = "regression,incomplete";
-  int nights = 40;
-  int aa_launches = 5;
-  std::string scheduled;
+  std::string fail_on;
   std::string publish;
+  std::string inject;
 };
 
-constexpr int kFewestAaLaunches = 4;
-
-FailOn fail_on_of(const NightlyOptions& options) {
-  FailOn fail_on;
-  fail_on.states.clear();
-  constexpr std::array<std::string_view, 4> kStates{"regression", "incomplete", "ambiguous",
-                                                    "suspect"};
-  for (const std::string& state : split_list("--fail-on", options.fail_on)) {
-    require_known("--fail-on", state, kStates);
-    fail_on.states.insert(state);
-  }
-  return fail_on;
+std::vector<std::string> fail_on_of(const NightlyOptions& options) {
+  constexpr std::array<std::string_view, 2> kStates{"host", "unsure"};
+  if (options.fail_on.empty()) return {};
+  std::vector<std::string> states = split_list("--fail-on", options.fail_on);
+  for (const std::string& state : states) require_known("--fail-on", state, kStates);
+  return states;
 }
 
-bool measures(const NightlyOptions& options) { return options.analyse.empty(); }
-
-/// "2026-03-01T04:05:06Z": what a timer can say with date -u +%FT%TZ.
-bool is_utc(const std::string& text) {
-  std::tm time{};
-  return ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) != nullptr &&
-         utc_label(::timegm(&time)) == text;  // no 30th of February
-}
-
-void require_valid(const NightlyOptions& options) {
-  if (options.analyse.empty() == options.config.empty()) {
-    fail<UsageError>("nightly takes either a config to measure or --analyse RUN");
-  }
-  if (options.nights < static_cast<int>(kFewestNights)) {
-    fail<UsageError>("--nights {}: fewer than {} can say nothing", options.nights, kFewestNights);
-  }
-  if (options.aa_launches < 0 ||
-      (options.aa_launches > 0 && options.aa_launches < kFewestAaLaunches)) {
-    fail<UsageError>("--aa-launches {}: valid: 0 for none, or {} and more", options.aa_launches,
-                     kFewestAaLaunches);
-  }
-  if (!options.scheduled.empty() && !is_utc(options.scheduled)) {
-    fail<UsageError>("--scheduled {}: expected UTC as 2026-03-01T04:05:06Z", options.scheduled);
+/// The program that a fault can be put into. Throws UsageError for what is no fault.
+std::string program_of(const std::string& inject) {
+  try {
+    const Injections valid({inject}, InjectedInto::allreduce, kAnyRanks);
+    return "bench_allreduce";
+  } catch (const UsageError&) {
+    const Injections valid({inject}, InjectedInto::training, kAnyRanks);
+    return "bench_epoch";
   }
 }
 
-/// Looks before anything is measured; the findings, and the step "doctor".
-std::vector<Finding> examine(const NightlyOptions& options, std::vector<NightStep>& steps) {
-  std::vector<Finding> findings =
+struct NightSetup : BesideStudy {
+  AcceptedTonight accepted;
+};
+
+NightSetup setup_of(NightlyOptions& options) {
+  NightSetup setup;
+  setup.config = config_of(options);
+  if (!options.launches && setup.config.launches < kRounds) {
+    options.launches = kRounds;
+    setup.config = config_of(options);
+  }
+  setup.limits = limits_of(options, setup.config);
+  setup.plan = plan_of(setup.config, setup.limits);
+  setup.options = options;
+  const std::string name = fmt::format("{}-{}-{:06x}", utc_name(), setup.config.name,
+                                       std::random_device()() & 0xffffffU);
+  setup.options.out = (options.results / name).string();
+  setup.accepted = accepted_tonight(options.results, setup.config.name, setup.plan);
+  setup.beside = setup.accepted.build;
+  if (options.inject.empty()) return setup;
+  setup.inject = options.inject;
+  setup.inject_into = program_of(options.inject);
+  const bool takes = std::ranges::count(setup.plan, setup.inject_into, &PlannedLaunch::program) > 0;
+  if (!takes || !setup.accepted.accepted) {
+    fail<UsageError>("--inject {}: {}", options.inject,
+                     takes ? "no build of this study is accepted yet: a night without it first"
+                           : "no program of this study takes it");
+  }
+  if (setup.accepted.changed.empty()) setup.beside = own_build();
+  return setup;
+}
+
+/// The run as far as it came; where nothing was measured, what is known without.
+Manifest manifest_of(const NightSetup& setup, const std::string& started_utc) {
+  const fs::path run = setup.options.out;
+  if (fs::exists(run / "manifest.json") && !is_only_taken(run)) return read_manifest(run);
+  Manifest manifest;
+  manifest.run_id = run.filename().string();
+  manifest.study = setup.config.name;
+  manifest.started_utc = started_utc;
+  manifest.tool = build_info();
+  manifest.environment = environment_here();
+  return manifest;
+}
+
+/// The cells of a run and what of it failed; none where there is no such run.
+std::vector<Cell> cells_in(const std::string& folder, NightInput& input) {
+  if (!fs::exists(fs::path(folder) / "manifest.json")) return {};
+  const StoredRun run = read_stored_run(folder, WithSamples::no);
+  for (const LaunchRecord& launch : run.manifest.launches) {
+    if (launch.status == "failed") input.failed_launches.push_back(launch.name);
+  }
+  return cells_of(run);
+}
+
+/// All that a night measures. Throws where it cannot go on.
+void measure(const NightSetup& setup, const std::atomic<bool>& stop, NightInput& input,
+             Console& console) {
+  const StartOptions& options = setup.options;
+  const fs::path study = study_folder(options.results, setup.config.name, environment_here());
+  input.history = read_history(study / history_schema().file);
+  const std::string now = utc_label();
+  if (!input.history.empty() && input.history.back().get("started_utc") > now) {
+    fail("the clock says {}, and the night before began at {}", now,
+         input.history.back().get("started_utc"));
+  }
+  const std::vector<Finding> doctor =
       diagnose(doctor_inputs(options.mpirun.empty() ? "mpirun" : options.mpirun, options.results));
-  std::size_t warnings = 0;
-  std::string missing;
-  for (const Finding& finding : findings) {
-    warnings += finding.level == Finding::warning ? 1 : 0;
-    if (finding.level == Finding::missing) missing += finding.subject + ": " + finding.text + "; ";
-  }
-  const char* const status = !missing.empty() ? "failed" : warnings > 0 ? "warning" : "ok";
-  steps.push_back(
-      {"doctor", status, std::nullopt, fmt::format("{}{} warnings", missing, warnings)});
-  return findings;
+  if (doctor_exit_code(doctor) != 0) return console.result(render(doctor));
+  input.paired = setup.beside.has_value();
+  input.why_not = setup.accepted.why_not;
+  measure_beside(setup, stop, console);
+  if (stop) return;
+  input.tonight = cells_in(options.out, input);
+  input.accepted = cells_in(accepted_name(options.out), input);
+  const std::set<std::string> suspects = suspects_of(input);
+  if (suspects.empty()) return;
+  measure_again(setup, suspects, stop, console);
+  if (stop) return;
+  const std::string again = rerun_name(options.out);
+  input.tonight_again = cells_in(again, input);
+  input.accepted_again = cells_in(accepted_name(again), input);
 }
 
-/// A history that cannot be read, or that a clock set back hides, is found before hours are spent
-/// on measuring.
-void require_readable_history(const NightlyOptions& options, const StudyConfig& config) {
-  const Annotations annotations = read_annotations(options.results / "annotations.toml");
-  require_clock(options.results, config.name, utc_label(), annotations);
-  Manifest tonight;
-  tonight.study = config.name;
-  tonight.started_utc = "9999";
-  tonight.environment = environment_here();
-  read_history(options.results, tonight, annotations, static_cast<std::size_t>(options.nights));
+int exit_code_of(const Night& night, const Manifest& run, const std::vector<std::string>& fail_on) {
+  const auto fails = [&](const char* state) { return std::ranges::count(fail_on, state) > 0; };
+  const bool unsure = night.word == "UNSURE";
+  if (fails("host") && !hosts_at_fault(run).empty()) return 1;
+  if (night.word == "SLOWER" || night.word == "MACHINE" || (unsure && fails("unsure"))) return 1;
+  return unsure ? 3 : night.word == "PASS" ? 0 : 4;
 }
 
-/// Keys of the time cells to measure again: an efficiency stands for both its times.
-std::set<std::string> time_cells(const std::vector<const GateCell*>& suspects) {
-  std::set<std::string> keys;
-  for (const GateCell* const suspect : suspects) {
-    if (suspect->cell.is_time()) {
-      keys.insert(suspect->cell.key);
-    } else {
-      keys.insert({suspect->cell.time_key, suspect->cell.base_key});
-    }
+/// For a terminal: the cells that need a look, and the title.
+std::string night_text(const Night& night) {
+  constexpr std::size_t kMostLines = 40;
+  std::string text;
+  std::size_t lines = 0;
+  for (const NightCell& cell : night.cells) {
+    const bool few_nights = cell.of_machine && cell.word == "UNDECIDED";
+    if (cell.word == "SAME" || few_nights || ++lines > kMostLines) continue;
+    const std::string change =
+        std::isnan(cell.change()) ? "-" : fmt::format("{:+.1f} %", 100 * cell.change());
+    text += fmt::format("{:<9} {:>8}  {:<20}  {}{}\n", cell.word, change,
+                        show_time(cell.before()) + " -> " + show_time(cell.after()), cell.label,
+                        cell.note.empty() ? "" : "  (" + cell.note + ")");
   }
-  return keys;
+  if (lines > kMostLines) text += fmt::format("... and {} more: gate.csv\n", lines - kMostLines);
+  return text + night.title() + "\n";
 }
 
-/// Analyses, writes, reports and publishes a night whose runs are all there.
-ExitCode conclude(const NightlyOptions& options, const fs::path& results, const StoredRun& run,
-                  const Analysis& analysis, NightRecord night, Console& console) {
-  const FailOn fail_on = fail_on_of(options);
-  night.run = run.manifest;
-  night.run.run_id = run.folder.filename().string();
-  night.host = own_host_name();
-  night.scheduled_utc = options.scheduled;
-  std::vector<LeftOut> unreadable;
-  night.aa = aa_before(results, night.run, analysis.input, unreadable);
-  for (const LeftOut& aa : unreadable) {
-    console.warn(fmt::format("A/A comparison left out: {}", aa.why),
-                 fmt::format("scalebench annotate exclude {} --reason TEXT", aa.run_id));
+/// Judges, writes, accepts the first night, draws and publishes.
+ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord record,
+                  Console& console) {
+  input.origin = record.run.origin;
+  record.night = judge_night(input);
+  record.exit_code = exit_code_of(record.night, record.run, fail_on_of(options));
+  const fs::path folder = write_night(options.results, record);
+  if (!record.accepted.accepted && record.night.word == "PASS") {
+    accept_night(options.results, record.run.run_id, "the first complete night");
+    console.note("accepted, as the first complete night: later ones are compared with it");
   }
-  night.failed_launches = failed_launches(run);
-  const fs::path folder = night_folder(results, night.run.run_id);
-  if (options.analyse.empty()) {
-    night.finished_utc = utc_label();
-  } else {
-    night.before = measured_before(folder);
-    night.changed_libraries = changed_libraries_in(night.before);
-    night.finished_utc = finished_in(night.before, run.manifest);
-  }
-  night.canary = canary_of(results, analysis.input, analysis.report);
-  if (!night.canary && analysis.report.tested() > 0) night.canary = canary_that_was_not(night);
-  const NightEvents events{.failed_launches = night.failed_launches.size(),
-                           .partial = !is_complete(run.folder, run.manifest),
-                           .changed_libraries = night.changed_libraries,
-                           .aa = night.aa ? night.aa->trouble() : "",
-                           .canary = night.canary,
-                           .suspect = !night.run.suspects.empty()};
-  night.verdict = verdict_of(analysis.report, events, fail_on);
-  write_tables(folder, analysis.report);
-  write_night(folder, night, analysis);
-  const bool drawn = draw(folder, "nightly_report.py", console);
-  night.steps.push_back({"report", drawn ? "ok" : "warning", std::nullopt,
-                         drawn ? "" : "scripts/nightly_report.py failed: see figures/"});
-  const bool publishes = !options.publish.empty();
-  night.steps.push_back({"publish", publishes ? "ok" : "skipped", std::nullopt,
-                         publishes ? options.publish : "no --publish"});
-  write_night(folder, night, analysis);
-  if (publishes) {
+  bool shown = draw(folder, "nightly_report.py", console);
+  if (!options.publish.empty()) {
     try {
+      if (!shown) fail("there are no reports");
       publish(folder, options.publish);
     } catch (const std::exception& error) {
-      console.warn(fmt::format("publish: {}", error.what()), "the night itself is complete");
-      night.steps.back() = {"publish", "failed", std::nullopt, error.what()};
-      write_night(folder, night, analysis);
+      console.warn(fmt::format("publish: {}", error.what()),
+                   "the night itself is in " + folder.string());
+      record.exit_code = std::max(record.exit_code, static_cast<int>(ExitCode::incomplete));
     }
   }
-  if (night.verdict.exit_code == 0 && options.analyse.empty()) {
-    write_file_atomically(results / "nightly" / "last_success",
-                          fmt::format("{} {}\n", night.finished_utc, night.run.run_id));
-  }
-  for (const LeftOut& left : analysis.input.history.left_out) {
-    console.note(fmt::format("not compared with {}: {}", left.run_id, left.why));
-  }
-  console.result(nightly_table(analysis.report, night.verdict, night.canary));
+  if (!record.rehearsal.empty()) console.note("a rehearsal: " + record.rehearsal);
+  for (const std::string& host : hosts_at_fault(record.run)) console.warn(printable(host));
+  console.result(night_text(record.night));
   console.note(fmt::format("results: {}", folder.string()));
-  return name_suspects({run.folder}, "table", /*fail_on_suspect=*/false, console,
-                       static_cast<ExitCode>(night.verdict.exit_code));
-}
-
-/// The analysis, and what it takes added to the step "analyse".
-Analysis timed_analysis(const NightlyOptions& options, const fs::path& results,
-                        const StoredRun& run, NightStep& step) {
-  const double begin = local_seconds();
-  Analysis analysis = analyse(results, run, static_cast<std::size_t>(options.nights));
-  step.name = "analyse";
-  step.status = "ok";
-  step.seconds = step.seconds.value_or(0) + local_seconds() - begin;
-  step.note = fmt::format("{} nights before", analysis.input.history.nights.size());
-  return analysis;
-}
-
-/// The folder of its run, or of an analysis before: results/nightly/RUN is of results/RUN.
-fs::path night_meant(const NightlyOptions& options) {
-  if (fs::exists(fs::path(options.analyse) / kNightRecord)) {
-    const fs::path analysed = fs::canonical(options.analyse);
-    return run_in(analysed.parent_path().parent_path(), analysed.filename());
-  }
-  return run_in(options.results, options.analyse);
-}
-
-ExitCode analyse_again(const NightlyOptions& options, Console& console) {
-  const fs::path folder = fs::canonical(night_meant(options));
-  if (is_side_run(folder)) {
-    fail<UsageError>(
-        "--analyse {}: measured beside a night, and none itself; valid: the night's run",
-        options.analyse);
-  }
-  const fs::path results = folder.parent_path();
-  const StoredRun run = read_stored_run(folder, WithSamples::no);
-  NightRecord night;
-  Analysis analysis = timed_analysis(options, results, run, night.steps.emplace_back());
-  return conclude(options, results, run, analysis, std::move(night), console);
-}
-
-/// The night of a machine that cannot measure anything: it has its record and its reports, so that
-/// nothing which shows the last night goes on showing that one.
-ExitCode conclude_unmeasured(const NightlyOptions& options, const StudyConfig& config,
-                             NightRecord night, Console& console) {
-  StoredRun nothing;
-  nothing.folder = options.results / fmt::format("{}-{}-unmeasured", utc_name(), config.name);
-  nothing.manifest.study = config.name;
-  nothing.manifest.started_utc = utc_label();
-  nothing.manifest.tool = build_info();
-  nothing.manifest.environment = environment_here();
-  Analysis analysis = analyse(options.results, nothing, static_cast<std::size_t>(options.nights));
-  for (const char* const step : {"aa", "sweep", "beside", "canary", "rerun"}) {
-    night.steps.push_back({step, "skipped", std::nullopt, "nothing can be measured here"});
-  }
-  console.result(render(night.doctor));
-  return conclude(options, options.results, nothing, analysis, std::move(night), console);
-}
-
-ExitCode measure_night(const NightlyOptions& options, NightSetup setup) {
-  Console& console = *setup.console;
-  NightRecord night;
-  night.steps.push_back({"lock", "ok", std::nullopt, ""});
-  require_readable_history(options, setup.config);
-  night.doctor = examine(options, night.steps);
-  if (doctor_exit_code(night.doctor) != 0) {
-    return conclude_unmeasured(options, setup.config, std::move(night), console);
-  }
-  const Interruption interruption;
-  const auto interrupted = [&](const fs::path& folder) {
-    const std::string run = (options.results / folder.filename()).string();
-    const std::string judge = shell_line({"scalebench", "nightly", "--analyse", run});
-    console.warn("interrupted: what was measured is kept", "to judge it: " + judge);
-    return interruption.exit_code();
-  };
-  setup.stop = &interruption.stop();
-  if (!setup.accepted.accepted)
-    console.note("without the accepted build: " + setup.accepted.why_not);
-  night.changed_libraries = setup.accepted.changed_libraries;
-  measure_aa(setup, night.steps);
-  if (interruption.stop()) {
-    console.warn("interrupted: of the night itself nothing was measured yet");
-    return interruption.exit_code();
-  }
-  const fs::path folder = fs::canonical(measure_sweep(setup, night.steps));
-  if (interruption.stop()) return interrupted(folder);
-
-  const fs::path results = folder.parent_path();
-  const StoredRun run = read_stored_run(folder, WithSamples::no);
-  NightStep analysed;
-  Analysis analysis = timed_analysis(options, results, run, analysed);
-  measure_canary(setup, run, analysis.report, night.steps);
-  if (interruption.stop()) return interrupted(folder);
-  const std::set<std::string> suspects = time_cells(analysis.report.suspects());
-  measure_again(setup, run, suspects, night.steps);
-  if (interruption.stop()) return interrupted(folder);
-  if (!suspects.empty()) analysis = timed_analysis(options, results, run, analysed);
-  night.steps.push_back(analysed);
-  return conclude(options, results, run, analysis, std::move(night), console);
+  return name_suspects({options.results / record.run.run_id}, "table", /*fail_on_suspect=*/false,
+                       console, static_cast<ExitCode>(record.exit_code));
 }
 
 ExitCode busy(const fs::path& results, const NightlyLock& lock, Console& console) {
@@ -285,122 +204,132 @@ ExitCode busy(const fs::path& results, const NightlyLock& lock, Console& console
 }
 
 ExitCode nightly(NightlyOptions options) {
-  require_valid(options);
+  if (options.config.empty()) fail<UsageError>("nightly takes a config to measure");
   fail_on_of(options);
   Console console(/*speaks=*/true, options.quiet);
-  NightSetup setup;
-  setup.console = &console;
-  if (measures(options)) {
-    // Whose launcher it is waits until the doctor has looked.
-    setup.config = config_of(options);
-    setup.limits = limits_of(options, setup.config);
-    setup.plan = plan_of(setup.config, setup.limits);
-    setup.aa_launches = options.aa_launches;
-    setup.canary = options.canary;
-    setup.options = options;
-    setup.accepted = options.beside
-                         ? accepted_tonight(options.results, setup.config.name, setup.plan)
-                         : AcceptedTonight{{}, {}, {}, "--alone"};
-    if (options.dry_run) {
-      print_night(setup);
-      return ExitCode::ok;
-    }
+  const NightSetup setup = setup_of(options);
+  if (options.dry_run) {
+    print_plan(resolve(options, setup.config, setup.limits, setup.plan), console);
+    if (setup.beside) console.result("# each in turns with the accepted programs\n");
+    return ExitCode::ok;
   }
   const NightlyLock lock(options.results);
   if (!lock.held()) return busy(options.results, lock, console);
-  return options.analyse.empty() ? measure_night(options, std::move(setup))
-                                 : analyse_again(options, console);
+  const Interruption interruption;
+  const std::string started_utc = utc_label();
+  NightInput input;
+  try {
+    measure(setup, interruption.stop(), input, console);
+  } catch (const std::exception& error) {
+    // Whatever shows the last night must not go on showing that one.
+    input.early = error.what();
+  }
+  if (interruption.stop()) input.early = "interrupted";
+  NightRecord record{manifest_of(setup, started_utc), {}, 0, options.inject, setup.accepted};
+  const ExitCode code = conclude(options, input, std::move(record), console);
+  return interruption.stop() ? interruption.exit_code() : code;
 }
 
-// nightly accept.
+// nightly accept, nightly list.
 
-struct AcceptOptions {
-  std::string run;
-  fs::path results = "results";
+struct NightsOptions {
+  std::string run, reason, study;
+  fs::path results = "results", otava;
 };
 
-/// The last complete night; accept_build refuses one that other programs have measured.
+/// The records of all nights, oldest first; what cannot be read is left out.
+std::vector<json> read_nights(const fs::path& results) {
+  std::vector<json> nights;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(results / "nightly", none)) {
+    const fs::path file = entry.path() / kNightRecord;
+    json record = fs::exists(file) ? json_or_null(read_file(file)) : json();
+    if (record.is_object() && record.contains("run")) nights.push_back(std::move(record));
+  }
+  std::ranges::sort(nights, {}, [](const json& night) { return night["run"].dump(); });
+  return nights;
+}
+
 std::string last_night(const fs::path& results) {
-  const fs::path nights = results / "nightly";
-  std::string last, started;
-  for (const auto& entry :
-       fs::exists(nights) ? fs::directory_iterator(nights) : fs::directory_iterator()) {
-    const std::string name = entry.path().filename().string();
-    if (!fs::exists(results / name / "manifest.json")) continue;
-    const Manifest manifest = read_manifest(results / name);
-    if (!is_complete(results / name, manifest) || manifest.started_utc <= started) continue;
-    last = name;
-    started = manifest.started_utc;
+  std::string last;
+  for (const json& night : read_nights(results)) {
+    const std::string run = night["run"];
+    const bool there = night["rehearsal"].is_null() && fs::exists(results / run / "COMPLETE");
+    if (there) last = run;
   }
-  if (last.empty()) {
-    fail<UsageError>("no complete night in {}; valid: nightly accept RUN [--results DIR]",
-                     results.string());
-  }
+  if (last.empty()) fail<UsageError>("no complete night in {}", results.string());
   return last;
 }
 
-ExitCode accept_night(const AcceptOptions& options) {
+ExitCode accept(const NightsOptions& options) {
   const bool last = options.run.empty() || options.run == kLatest;
   const std::string run =
       last ? last_night(options.results) : name_in(options.results, options.run);
-  if (is_side_run(options.results / run)) {
-    fail<UsageError>("{}: measured beside a night, and none itself; valid: the night's run", run);
-  }
   Console console(/*speaks=*/true, /*quiet=*/false);
   // A night that runs beside the build of before would go on with this one.
   const NightlyLock lock(options.results);
   if (!lock.held()) return busy(options.results, lock, console);
-  const AcceptedBuild accepted =
-      accept_build(options.results, read_manifest(options.results / run));
-  console.result(fmt::format(
-      "accepted: build {} of {}, {} programs; later nights of {} run in turns with it; a "
-      "regression that is open stays so until scalebench annotate accept\n",
-      accepted.tool.name(), accepted.run_id, accepted.programs.size(), accepted.study));
+  const Acceptance accepted = accept_night(options.results, run, options.reason);
+  std::string text = fmt::format("accepted: {}, build {}\n", run, accepted.build.tool.name());
+  for (const std::string& label : accepted.anew) text += "nights begin anew: " + label + "\n";
+  for (const std::string& label : accepted.dropped) text += "dropped: " + label + "\n";
+  console.result(text);
   return ExitCode::ok;
 }
 
-/// What says how to measure says nothing beside --analyse.
-void exclude_measuring(CLI::App& verb, CLI::Option& analyse) {
-  for (const char* const name : {"--dry-run", "--ranks", "--launches", "--alone", "--aa-launches",
-                                 "--no-canary", "--hosts", "--mpirun", "--oversubscribe"}) {
-    analyse.excludes(verb.get_option(name));
+ExitCode list(const NightsOptions& options) {
+  Console console(/*speaks=*/true, /*quiet=*/false);
+  std::string text;
+  fs::path history;  // of the last of these nights
+  for (const json& night : read_nights(options.results)) {
+    if (!options.study.empty() && night["study"] != options.study) continue;
+    text += fmt::format("{}  {}", text_in(night, "run"), printable(text_in(night, "title")));
+    if (!night["rehearsal"].is_null()) text += "  rehearsal";
+    const json& accepted = night["accepted_now"];
+    if (accepted.is_object()) text += "  accepted: " + printable(text_in(accepted, "reason"));
+    text += "\n";
+    history = options.results / "nightly" / text_in(night, "history");
   }
+  console.result(text);
+  if (options.otava.empty()) return ExitCode::ok;
+  std::size_t left_out = 0;
+  write_file_atomically(options.otava, otava_text(read_history(history), left_out));
+  if (left_out > 0) {
+    console.warn(fmt::format("{} cells that some night lacks are left out", left_out));
+  }
+  return ExitCode::ok;
 }
 
 }  // namespace
 
 void add_nightly(CLI::App& verb, Invocation& invocation) {
-  auto& options = options_of<NightlyOptions>(verb, invocation, nightly, measures);
+  auto& options =
+      options_of<NightlyOptions>(verb, invocation, nightly, unless_dry_run<NightlyOptions>);
   verb.add_option("config", options.config, "TOML file of the study, as configs/quick.toml");
-  CLI::Option& analyse =
-      *verb.add_option("--analyse", options.analyse,
-                       "do not measure: judge this run again, by name, folder or its nightly/RUN");
-  add_shown(verb, "--fail-on", options.fail_on,
-            "what the exit code tells, of regression,incomplete,ambiguous,suspect");
+  verb.add_option("--fail-on", options.fail_on,
+                  "host, unsure: what ends with 1 beside a slower build or machine");
   verb.add_option("--publish", options.publish,
                   "copy the reports into this folder too, as for Prometheus' textfile collector");
   verb.add_option("--ranks", options.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
-  verb.add_option("--launches", options.launches, "fresh launches of each case");
+  verb.add_option("--launches", options.launches,
+                  "rounds; default: 12, or the config's where those are more");
+  verb.add_option("--inject", options.inject,
+                  "a rehearsal: this fault in tonight's programs, as slower=0.3; never accepted");
   add_results_option(verb, options);
   add_run_options(verb, options);
-  const Heading method(verb, kMethod);
-  verb.add_flag("!--alone", options.beside,
-                "not in turns with the accepted build: half the time, and history alone decides");
-  add_shown(verb, "--nights", options.nights,
-            "nights before that are read; more where a regression is open for longer");
-  add_shown(verb, "--aa-launches", options.aa_launches,
-            "launches of each side of the A/A comparison; 0: none");
-  verb.add_flag("!--no-canary", options.canary,
-                "nothing is slowed down on purpose to see whether the gate would find it");
-  verb.add_option("--scheduled", options.scheduled,
-                  "when the night was meant to begin, as 2026-03-01T04:05:06Z; recorded");
-  exclude_measuring(verb, analyse);
 
-  CLI::App& accept = *verb.add_subcommand(
-      "accept", "keep the programs here: later nights run in turns with this build");
-  auto& accepted = options_of<AcceptOptions>(accept, invocation, accept_night);
-  accept.add_option("run", accepted.run, "the night that they measured; default: the last one");
-  add_shown(accept, "--results", accepted.results, "the folder of runs");
+  CLI::App& accepts =
+      *verb.add_subcommand("accept", "compare later nights with this one's programs");
+  auto& accepted = options_of<NightsOptions>(accepts, invocation, accept);
+  accepts.add_option("run", accepted.run, "a night; default: the last complete one");
+  accepts.add_option("--reason", accepted.reason, "why, for those who come after");
+  add_shown(accepts, "--results", accepted.results, "the folder of runs");
+  CLI::App& lists =
+      *verb.add_subcommand("list", "nights, what they ended with, which are accepted");
+  auto& listed = options_of<NightsOptions>(lists, invocation, list);
+  lists.add_option("--study", listed.study, "nights of this study alone");
+  lists.add_option("--otava", listed.otava, "write the cells as Apache Otava's CSV form too");
+  add_shown(lists, "--results", listed.results, "the folder of runs");
 }
 
 }  // namespace scalebench

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# A cell's last nights in the height of a line of text: gaps where a night has no value, the baseline
-# dashed, nights that are no part of it hollow, tonight a dot in the colour of its verdict.
+# A cell's last nights in the height of a line of text: gaps where a night has no value, what tonight is
+# held against dashed, nights beyond the good ones hollow, the last one a dot in the colour of its verdict.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from view.night.svg import Point, drawing, line, shape
+from view.numbers import duration
 from view.page import Html
 from view.rows import Row
 
 WIDTH, HEIGHT, MARGIN = 150.0, 34.0, 5.0
 
 
-def sparkline(nights: Sequence[Row], baseline: float, colour: str, form: Callable[[float], str]) -> Html:
-    """`nights`: rows of history.csv, oldest first; `form` writes a value with its unit."""
-    values = [night.number("value") for night in nights]
+def sparkline(nights: Sequence[Row], baseline: float, colour: str) -> Html:
+    """`nights`: rows of history.csv, oldest first."""
+    values = [night.number("seconds") for night in nights]
     values = [value if abs(value) < 1e300 else math.nan for value in values]
     known = [value for value in values if not math.isnan(value)]
     if not known:
@@ -32,20 +33,16 @@ def sparkline(nights: Sequence[Row], baseline: float, colour: str, form: Callabl
 
     points = [place(night, value) for night, value in enumerate(values)]
     shapes = []
-    for night, (before, after) in enumerate(zip(nights, nights[1:])):
-        if before["segment"] != after["segment"]:
-            x = (points[night][0] + points[night + 1][0]) / 2
-            shapes.append(shape("path", d=f"M{x:.1f} 0V{HEIGHT:g}", stroke="var(--line)", stroke_width=1.5))
     if not math.isnan(baseline):
         y = place(0, baseline)[1]
         dashes = {"stroke": "var(--muted)", "stroke_width": 0.7, "stroke_dasharray": "3 3"}
         shapes.append(shape("path", d=f"M0 {y:.1f}H{WIDTH:g}", **dashes))
     shapes.append(line(points, stroke="currentColor", stroke_width=1.2))
     for night, (x, y) in zip(nights, points[:-1]):
-        if night["accepted"] == "0" and not math.isnan(y):
+        if night["verdict"] in ("WATCHED", "MACHINE") and not math.isnan(y):
             shapes.append(shape("circle", cx=x, cy=y, r=2.0, fill="var(--paper)", stroke="currentColor"))
     if not math.isnan(values[-1]):
         x, y = points[-1]
         shapes.append(shape("circle", cx=x, cy=y, r=3.2, fill=colour))
-    title = f"{len(values)} nights, {len(values) - len(known)} without a value: {form(min(known))} to {form(max(known))}"
+    title = f"{len(values)} nights, {len(values) - len(known)} without a value: {duration(min(known))} to {duration(max(known))}"
     return drawing(WIDTH, HEIGHT, title, shapes, css="spark")

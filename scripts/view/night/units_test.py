@@ -67,13 +67,13 @@ class Files(unittest.TestCase):
     def test_what_fails_a_night_is_one_of_the_words_for_it(self) -> None:
         for path in FOLDER.iterdir():
             for words in re.findall(r"--fail-on (\S+)", path.read_text(encoding="utf-8")):
-                self.assertLessEqual(set(words.split(",")), {"regression", "incomplete", "ambiguous"}, path.name)
+                self.assertLessEqual(set(words.split(",")), {"host", "unsure"}, path.name)
 
     def test_the_study_is_one(self) -> None:
         done = run(PROGRAM, "run", FOLDER / "nightly.toml", "--dry-run", "--oversubscribe", "--ranks", "1,2")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("bench_allreduce", done.stdout)
-        self.assertGreaterEqual(int(re.search(r"^launches = (\d+)", text_of("nightly.toml"), re.MULTILINE)[1]), 5)
+        self.assertGreaterEqual(int(re.search(r"^launches = (\d+)", text_of("nightly.toml"), re.MULTILINE)[1]), 12)
 
     def test_systemd_units(self) -> None:
         service, timer = unit("scalebench-nightly.service"), unit("scalebench-nightly.timer")
@@ -107,14 +107,6 @@ class Files(unittest.TestCase):
         self.assertEqual(len(re.findall(r"(?<!\\)%", command)), 0, "cron takes % for a newline")
         self.assertIn("flock -n -E 75 /", command)  # 1 would be a regression
         self.assertEqual(run("bash", "-n", "-c", command.replace(r"\%", "%")).returncode, 0)
-        self.check_date_in(command.replace(r"\%", "%"))
-
-    def check_date_in(self, text: str) -> None:
-        """cron's hour is the machine's; what is recorded is UTC."""
-        (date,) = re.findall(r"\$\((date .*%TZ)\)", text)
-        for zone, hour in (("UTC0", "03"), ("JST-9", "18"), ("PST8", "11")):
-            said = run("bash", "-c", date, env={**os.environ, "TZ": zone}).stdout.strip()
-            self.assertRegex(said, rf"^\d{{4}}-\d\d-\d\dT{hour}:00:00Z$", zone)
 
     def test_slurm_script(self) -> None:
         self.assertEqual(run("bash", "-n", FOLDER / "nightly.sbatch").stderr, "")
@@ -124,19 +116,9 @@ class Files(unittest.TestCase):
         self.assertEqual(batch, cron)
         self.assertIn("--exclusive", batch)
         self.assertEqual(batch["--signal"], "B:TERM@120")
-        self.check_date_in(text_of("nightly.sbatch"))
         if shutil.which("shellcheck"):
             done = run("shellcheck", FOLDER / "nightly.sbatch")
             self.assertEqual(done.returncode, 0, done.stdout)
-
-    def test_slurm_script_passes_the_hour_on(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            fake = Path(folder) / "scalebench"
-            fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n', encoding="utf-8")
-            fake.chmod(0o755)
-            script = text_of("nightly.sbatch").replace("/usr/local/bin", folder).replace("cd /srv/scalebench", f"cd {folder}")
-            done = run("bash", "-c", script, env={"SCHEDULED": "2026-02-02T03:00:00Z"})
-            self.assertEqual(done.stdout.splitlines()[-2:], ["--scheduled", "2026-02-02T03:00:00Z"], done.stderr)
 
 
 @unittest.skipUnless(yaml, "no python3-yaml here")
@@ -161,9 +143,8 @@ class Yaml(unittest.TestCase):
             self.assertTrue(done.stdout.startswith("::error "))
             night.mkdir()
             (night / "report.md").write_text("# PASS\n")
-            (night / "github.txt").write_text("::notice title=a::b\n")
             done = run("bash", "-e", "-c", show["run"], env=environment)
-            self.assertEqual((done.returncode, done.stdout, summary.read_text()), (0, "::notice title=a::b\n", "# PASS\n"))
+            self.assertEqual((done.returncode, done.stdout, summary.read_text()), (0, "", "# PASS\n"))
 
     def check_scripts(self, steps: list[dict[str, Any]]) -> None:
         for step in steps:
@@ -196,17 +177,16 @@ class Yaml(unittest.TestCase):
                 self.assertIn(f"# TYPE {name} gauge\n", written)
         words = " ".join(rule["expr"] for rule in rules)
         self.assertIn("36 * 3600", words)
-        self.assertIn("absent(", words)
-        for verdict in re.findall(r'verdict!~"([^"]+)"', words)[0].split("|"):
-            self.assertIn(f'verdict="{verdict}"', written)
+        # A study that was never published has no series: it is missed by its name.
+        self.assertIn('absent(scalebench_night_last_run_timestamp_seconds{study="nightly"})', words)
         # Without a night that passed there is no series of it, so that the alert needs another to fire.
         with tempfile.TemporaryDirectory() as folder:
-            never = write_textfile(read_night(write_night(Path(folder), "REGRESSED")))
+            never = write_textfile(read_night(write_night(Path(folder), "SLOWER", last_success=None)))
         (no_good,) = (rule["expr"] for rule in rules if rule["alert"] == "ScalebenchNoGoodNight")
         passed, has_run = (f"scalebench_night_last_{what}_timestamp_seconds" for what in ("success", "run"))
         self.assertNotIn(f"# TYPE {passed} ", never)
         self.assertIn(f"# TYPE {has_run} ", never)
-        self.assertRegex(no_good, rf" or \({has_run} offset \d+d unless {passed}\)$")
+        self.assertIn(f"({has_run} unless {passed})", no_good)
         if shutil.which("promtool"):
             self.assertEqual(run("promtool", "check", "rules", FOLDER / "prometheus-alerts.yml").returncode, 0)
 

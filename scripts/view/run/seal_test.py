@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from fixtures.nights import seal
+from fixtures.files import seal
 from fixtures.run import write_manifest
 from report import main
 from view.run.seal import typed_here

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/nightly/rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+#include "bench/measure/statistics.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr double kSuspicion = 0.02;    // p, and
+constexpr double kLeastChange = 0.02;  // the change with it
+constexpr double kRerunAlone = 0.05;
+
+bool is_suspect(const CellComparison& cell) {
+  const double change = cell.ratio - 1;
+  return (cell.p_value <= kSuspicion && change >= kLeastChange) || change > kSeen;
+}
+
+std::vector<CellComparison> compared_sweeps(std::span<const BuildRounds> cells) {
+  std::vector<CellSamples> sweeps;
+  for (const BuildRounds& cell : cells) sweeps.push_back(cell.sweep);
+  return compare_cells(sweeps);
+}
+
+/// What the rerun makes of a suspect, which `cell` is by all rounds.
+void answer(BuildCell& cell, const CellComparison& sweep, const CellSamples& again) {
+  const CellComparison rerun = compare_cells(std::vector{again}).front();
+  const bool confirmed = rerun.p_value < kRerunAlone && rerun.ratio > 1;
+  if (confirmed && cell.verdict == Verdict::slower) return;
+  const bool measured = !again.a.empty();
+  cell.open = !measured || std::max(cell.ratio, sweep.ratio) - 1 > kSeen;
+  cell.note = !measured   ? "looks slower, and was not measured again"
+              : cell.open ? "beyond 10 %, and the rerun does not settle it"
+                          : "not clearly slower in the rerun";
+  if (cell.open || cell.verdict == Verdict::slower) cell.word = "UNDECIDED";
+}
+
+}  // namespace
+
+std::vector<bool> suspects_in(std::span<const BuildRounds> cells) {
+  std::vector<bool> suspects;
+  for (const CellComparison& cell : compared_sweeps(cells)) suspects.push_back(is_suspect(cell));
+  return suspects;
+}
+
+std::vector<BuildCell> judge_build(std::span<const BuildRounds> cells) {
+  const std::vector<CellComparison> sweeps = compared_sweeps(cells);
+  std::vector<CellSamples> all;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    CellSamples& samples = all.emplace_back(cells[i].sweep);
+    if (!is_suspect(sweeps[i])) continue;  // a control's rerun says nothing new of it
+    const CellSamples& again = cells[i].again;
+    samples.a.insert(samples.a.end(), again.a.begin(), again.a.end());
+    samples.b.insert(samples.b.end(), again.b.begin(), again.b.end());
+  }
+  std::vector<BuildCell> judged;
+  for (const CellComparison& found : compare_cells(all)) {
+    const std::size_t i = judged.size();
+    BuildCell& cell = judged.emplace_back(found);
+    cell.word = name_of(found.verdict);
+    cell.rounds = std::min(all[i].a.size(), all[i].b.size());
+    if (is_suspect(sweeps[i])) {
+      answer(cell, sweeps[i], cells[i].again);
+    } else if (found.verdict == Verdict::slower) {
+      cell.word = "UNDECIDED";  // only what was slower again is slower
+    }
+  }
+  return judged;
+}
+
+namespace {
+
+constexpr std::size_t kMostGoodNights = 20;  // that are looked at
+constexpr double kQuantile = 0.9;            // of them, which a slow night is beyond
+constexpr std::size_t kLast = 10;            // nights in which kOften make an alarm
+constexpr std::size_t kOften = 5;
+constexpr std::size_t kFewestCells = 5;  // whose median is that of all together
+
+/// With linear interpolation between order statistics. `values`: not empty.
+double quantile_of(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+/// Whether a night beyond the good ones, tonight, is one too many.
+bool is_alarm(const std::vector<CellNight>& nights) {
+  std::size_t looked_at = 0, beyond = 1;
+  for (const CellNight& night : std::views::reverse(nights)) {
+    if (night.verdict == MachineVerdict::missing) continue;
+    if (looked_at++ == 0 && night.beyond()) return true;
+    if (looked_at == kLast) break;
+    beyond += night.beyond() ? 1 : 0;
+  }
+  return beyond >= kOften;
+}
+
+MachineCell judged(const std::vector<CellNight>& nights, double seconds) {
+  MachineCell cell;
+  cell.seconds = seconds;
+  std::vector<double> good;
+  for (const CellNight& night : std::views::reverse(nights)) {
+    if (night.good() && good.size() < kMostGoodNights) good.push_back(night.seconds);
+  }
+  cell.nights = good.size();
+  if (!good.empty()) cell.before = median_of(good);
+  cell.change = seconds / cell.before - 1;
+  const bool enough = cell.nights >= kFewestNights;
+  if (enough) cell.limit = quantile_of(good, kQuantile) * (1 + kMachineFloor) / cell.before - 1;
+  if (!std::isnan(seconds)) {
+    cell.verdict = !enough                       ? MachineVerdict::undecided
+                   : !(cell.change > cell.limit) ? MachineVerdict::same
+                   : is_alarm(nights)            ? MachineVerdict::machine
+                                                 : MachineVerdict::watched;
+  }
+  return cell;
+}
+
+/// The median of tonight's changes against those of the last nights without an alarm.
+TogetherNight judged_together(const std::vector<TogetherNight>& nights,
+                              const std::map<std::string, MachineCell>& cells) {
+  std::vector<double> changes;
+  for (const auto& [key, cell] : cells) {
+    if (!std::isnan(cell.change)) changes.push_back(cell.change);
+  }
+  TogetherNight tonight{median_of(changes), false};
+  double slowest = -1;
+  std::size_t count = 0;
+  for (const TogetherNight& night : std::views::reverse(nights)) {
+    if (night.machine || std::isnan(night.change)) continue;
+    slowest = std::max(slowest, night.change);
+    if (++count == kLast) break;
+  }
+  // The first night has no change.
+  const bool enough = count + 1 >= kFewestNights && changes.size() >= kFewestCells;
+  tonight.machine = enough && 1 + tonight.change > (1 + slowest) * (1 + kMachineFloor);
+  return tonight;
+}
+
+}  // namespace
+
+std::string_view name_of(MachineVerdict verdict) {
+  constexpr std::array<std::string_view, 5> kNames{"UNDECIDED", "SAME", "WATCHED", "MACHINE",
+                                                   "MISSING"};
+  return kNames.at(static_cast<std::size_t>(verdict));
+}
+
+MachineTonight judge_machine(const MachineNights& nights,
+                             const std::map<std::string, double>& seconds) {
+  MachineTonight tonight;
+  for (const auto& [key, before] : nights.cells) {
+    const auto found = seconds.find(key);
+    tonight.cells[key] = judged(before, found == seconds.end() ? std::nan("") : found->second);
+  }
+  for (const auto& [key, value] : seconds) {
+    if (!nights.cells.contains(key)) tonight.cells[key] = judged({}, value);
+  }
+  tonight.together = judged_together(nights.together, tonight.cells);
+  for (auto& [key, cell] : tonight.cells) {
+    if (tonight.together.machine && !std::isnan(cell.change)) {
+      cell.verdict = MachineVerdict::machine;
+    }
+  }
+  return tonight;
+}
+
+}  // namespace scalebench
