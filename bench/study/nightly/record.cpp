@@ -106,7 +106,7 @@ json json_of(const NightRecord& record, const fs::path& study) {
       {"history", (study.filename() / history_schema().file).string()}};
 }
 
-/// Rows of history.csv: the accepted programs' cells.
+/// Rows of history.csv: the accepted programs' cells; none of a night that measured none of them.
 std::vector<ResultRow> history_rows(const Night& night, const Manifest& run) {
   std::vector<ResultRow> rows;
   const auto add = [&](const std::string& key, const std::string& label) -> ResultRow& {
@@ -114,13 +114,14 @@ std::vector<ResultRow> history_rows(const Night& night, const Manifest& run) {
     row.set("run_id", run.run_id).set("started_utc", run.started_utc).set("origin", run.origin);
     return row.set("key", key).set("label", label);
   };
+  const auto measured = [](const NightCell& cell) { return !std::isnan(cell.machine.seconds); };
+  if (std::ranges::none_of(night.cells, measured)) return rows;
   for (const NightCell& cell : night.cells) {
     const MachineCell& its = cell.machine;
     if (std::isnan(its.seconds) && its.nights == 0) continue;  // not one of its cells
     add(cell.key, cell.label).set("seconds", its.seconds).set("change", its.change);
     rows.back().set("verdict", name_of(its.verdict));
   }
-  if (rows.empty()) return rows;
   add(kTogether, "all cells together").set("change", night.together.change);
   rows.back().set("verdict", night.together.machine ? "MACHINE" : "SAME");
   return rows;

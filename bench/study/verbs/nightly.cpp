@@ -174,20 +174,27 @@ ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord 
   record.night = judge_night(input);
   record.exit_code = exit_code_of(record.night, record.run, fail_on_of(options));
   const fs::path folder = write_night(options.results, record);
-  if (!record.accepted.accepted && record.night.word == "PASS") {
-    accept_night(options.results, record.run.run_id, "the first complete night");
-    console.note("accepted, as the first complete night: later ones are compared with it");
-  }
-  bool shown = draw(folder, "nightly_report.py", console);
-  if (!options.publish.empty()) {
+  // Whatever goes wrong from here on, the night is told as far as it can be.
+  const auto attempt = [&](const char* what, const auto& work) {
     try {
-      if (!shown) fail("there are no reports");
-      publish(folder, options.publish);
+      work();
     } catch (const std::exception& error) {
-      console.warn(fmt::format("publish: {}", error.what()),
-                   "the night itself is in " + folder.string());
+      console.warn(fmt::format("{}: {}", what, error.what()), "the night is in " + folder.string());
       record.exit_code = std::max(record.exit_code, static_cast<int>(ExitCode::incomplete));
     }
+  };
+  if (!record.accepted.accepted && record.night.word == "PASS") {
+    attempt("accept", [&] {
+      accept_night(options.results, record.run.run_id, "the first complete night");
+      console.note("accepted, as the first complete night: later ones are compared with it");
+    });
+  }
+  const bool shown = draw(folder, "nightly_report.py", console);
+  if (!options.publish.empty()) {
+    attempt("publish", [&] {
+      if (!shown) fail("there are no reports");
+      publish(folder, options.publish);
+    });
   }
   if (!record.rehearsal.empty()) console.note("a rehearsal: " + record.rehearsal);
   for (const std::string& host : hosts_at_fault(record.run)) console.warn(printable(host));
