@@ -91,12 +91,13 @@ class Programs:
 
     @functools.cache
     def help(self, name: str, verb: str = "") -> str:
-        command = [str(self.folder / name), *([verb] if verb else []), "--help-all"]
+        command = [str(self.folder / name), *verb.split(), "--help-all"]
         return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
     @functools.cache
-    def verbs(self) -> set[str]:
-        table = self.help("scalebench").partition("\nVerbs:\n")[2]
+    def verbs(self, verb: str = "") -> set[str]:
+        """Those of the program, or of a verb that has its own."""
+        table = self.help("scalebench", verb).partition("\nVerbs:\n")[2].partition("\n\n")[0]
         return set(re.findall(r"^  ([a-z-]+) ", table, re.MULTILINE))
 
     def examples(self, names: list[str]) -> Iterator[tuple[str, str]]:
@@ -126,6 +127,8 @@ class Programs:
             if verb not in self.verbs():
                 yield f"scalebench has no verb {verb}"
                 return
+            if len(command.words) > 1 and command.words[1] in self.verbs(verb):
+                verb += f" {command.words[1]}"
         known = set(OPTION.findall(self.help(command.program, verb).partition("\nExamples:\n")[0]))
         for option in options:
             if option not in known | NOT_IN_HELP and not option.startswith(OF_GOOGLE_BENCHMARK):

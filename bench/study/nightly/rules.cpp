@@ -10,13 +10,18 @@
 namespace scalebench {
 namespace {
 
-constexpr double kSuspicion = 0.02;    // p, and
+constexpr double kSuspicion = 0.02;    // p that it is slower, and
 constexpr double kLeastChange = 0.02;  // the change with it
 constexpr double kRerunAlone = 0.05;
 
+/// One-sided: a night asks whether it is slower.
+double p_slower(const CellComparison& cell) {
+  return cell.ratio > 1 ? cell.p_value / 2 : 1 - cell.p_value / 2;
+}
+
 bool is_suspect(const CellComparison& cell) {
   const double change = cell.ratio - 1;
-  return (cell.p_value <= kSuspicion && change >= kLeastChange) || change > kSeen;
+  return (p_slower(cell) <= kSuspicion && change >= kLeastChange) || change > kSeen;
 }
 
 std::vector<CellComparison> compared_sweeps(std::span<const BuildRounds> cells) {
@@ -28,7 +33,7 @@ std::vector<CellComparison> compared_sweeps(std::span<const BuildRounds> cells) 
 /// What the rerun makes of a suspect, which `cell` is by all rounds.
 void answer(BuildCell& cell, const CellComparison& sweep, const CellSamples& again) {
   const CellComparison rerun = compare_cells(std::vector{again}).front();
-  const bool confirmed = rerun.p_value < kRerunAlone && rerun.ratio > 1;
+  const bool confirmed = p_slower(rerun) < kRerunAlone;
   if (confirmed && cell.verdict == Verdict::slower) return;
   const bool measured = !again.a.empty();
   cell.open = !measured || std::max(cell.ratio, sweep.ratio) - 1 > kSeen;
