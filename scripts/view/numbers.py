@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 
 def three_digits(value: float, count: int = 3) -> str:
@@ -21,16 +22,20 @@ def five_digits(value: float) -> str:
     return three_digits(value, 5)
 
 
-def signed(value: float, *ends: float) -> list[str]:
-    """['+0.176', '−0.017', '0.211']: a difference and the ends of its interval, all with the decimals
-    that three digits of the largest need; empty texts where one is no number."""
-    numbers = (value, *ends)
-    largest = max(map(abs, numbers))
-    if not math.isfinite(sum(numbers)) or largest == 0:
-        return ["0" if number == 0 else "" for number in numbers]
-    digits = max(0, 2 - math.floor(math.log10(largest)))
+def alike(*numbers: float) -> Callable[[float], str]:
+    """How numbers are written that stand beside each other: with the decimals that three digits of the largest need."""
+    largest = max(map(abs, numbers), default=0)
+    digits = max(0, 2 - math.floor(math.log10(largest))) if largest > 0 else 0
     form = f".{digits}f" if digits < 6 else ".2e"
-    shown, *rest = (f"{number:{form}}".replace("-", "−") for number in numbers)
+    return lambda number: "" if math.isnan(number) else f"{number:{form}}".replace("-", "−")
+
+
+def signed(value: float, *ends: float) -> list[str]:
+    """['+0.176', '−0.017', '0.211']: a difference and the ends of its interval, alike; empty texts where one is no number."""
+    numbers = (value, *ends)
+    if not math.isfinite(sum(numbers)) or not any(numbers):
+        return ["0" if number == 0 else "" for number in numbers]
+    shown, *rest = map(alike(*numbers), numbers)
     return ["+" + shown if value > 0 else shown, *rest]
 
 

@@ -3,13 +3,14 @@
 # its cells as they are: rounded for reading, never combined.
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
 from view import intervals, losses
 from view.cases import apart, by_workload, how, workload
 from view.losses import Account
-from view.numbers import five_digits, percent, three_digits
+from view.numbers import alike, five_digits, percent, three_digits
 from view.page import Html, element, explained, section, table
 from view.rows import Row, usable
 from view.tables.cells import not_measured, number, said_once
@@ -141,7 +142,9 @@ def largest_loss(account: Account) -> Html | str:
     if not (name := account.largest()):
         return ""
     row = account.losses[name]
-    return element("span", f"{losses.NAMES[name]} ", number(row, "seconds"), css="muted" if intervals.covers(row, "seconds", 0) else "")
+    ends = [row.number(f"seconds{end}") for end in ("", "_ci_low", "_ci_high")]
+    as_others = alike(*(end for end in ends if not math.isnan(end)))
+    return element("span", f"{losses.NAMES[name]} ", number(row, "seconds", as_others), css="muted" if intervals.covers(row, "seconds", 0) else "")
 
 
 def target_cells(row: Row) -> list[object]:
