@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 #include "bench/measure/statistics.hpp"
 
@@ -134,16 +135,16 @@ double signed_rank_p_value(const std::vector<double>& logs) {
   return two_sided(sums_of_any(ranks), positive);
 }
 
-}  // namespace
-
-std::vector<double> pairwise_means(std::span<const double> values) {
+/// The means of all pairs of values, each value with itself too.
+std::vector<double> pairwise_means(const std::vector<double>& values) {
   std::vector<double> means;
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (std::size_t j = i; j < values.size(); ++j) means.push_back((values[i] + values[j]) / 2);
   }
-  std::ranges::sort(means);
   return means;
 }
+
+}  // namespace
 
 TwoSides compared_in_rounds(std::span<const double> a, std::span<const double> b) {
   if (a.empty()) return kNothing;

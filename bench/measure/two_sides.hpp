@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 namespace scalebench {
 
@@ -26,10 +25,6 @@ struct TwoSides {
   Interval within_90{};
   double p_value = 0;  // two-sided, of "both are alike"
 };
-
-/// The means of all pairs of values, each value with itself too, in order. Their median is Hodges'
-/// and Lehmann's estimate of a location.
-std::vector<double> pairwise_means(std::span<const double> values);
 
 /// As many of b as of a, all positive; those at one place are of one round, and what a round does
 /// to both cancels. 95 % from 6 rounds on. NaN throughout without any.

@@ -32,10 +32,6 @@ Scaling scaling_of(double h, double samples_at_one, double t, double samples_at_
   return scaling;
 }
 
-ByRound efficiencies(const ByRound& h, const ByRound& t, double rho, int devices) {
-  return in_rounds(h, t, [&](double one, double n) { return rho * one / (devices * n); });
-}
-
 namespace {
 
 /// The launches that a leg's numbers are of: of the rounds that it shares with one_device, or all

@@ -27,10 +27,6 @@ struct Scaling {
 /// positive.
 Scaling scaling_of(double h, double samples_at_one, double t, double samples_at_n, int devices);
 
-/// The efficiencies of the rounds that have both times: `h` on one device, `t` on `devices`, which
-/// do `rho` times the work.
-ByRound efficiencies(const ByRound& h, const ByRound& t, double rho, int devices);
-
 inline constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 inline constexpr LaunchInterval kNoInterval{kNotKnown, kNotKnown, kNotKnown, ""};
 

@@ -111,7 +111,7 @@ struct Pair {
   Ratio time = ratio_of(a, b, "seconds_median", "seconds");
   Ratio usd = ratio_of(a, b, "usd_per_epoch", "usd_per_epoch");
 
-  // Of side "a" or "b".
+  // A side is "a" or "b".
   const InstanceType& type(std::string_view side) const { return side == "a" ? type_a : type_b; }
   const ResultRow& row(std::string_view side) const { return side == "a" ? a : b; }
   /// "2 x p3.8xlarge"
@@ -141,7 +141,7 @@ double break_even_epochs(const Pair& pair, double startup_seconds) {
 
 // Where the numbers are from.
 
-/// Of what is not predicted.
+/// ", 4 launches": how many each side was started for; a prediction was started for none.
 std::string launch_words(const Pair& pair) {
   std::vector<std::string> counts;
   bool bare = false;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "bench/study/analysis/pairs.hpp"
+
 namespace scalebench {
 
 /// Of a column: B over A, above 1 where A is better.

@@ -16,7 +16,6 @@
 #include "bench/study/comparison/decision.hpp"
 
 namespace scalebench {
-
 namespace {
 
 /// "12.34 us", "4.567 ms", "7.890 s", "16.6 min"; "-" for an empty cell.
@@ -95,7 +94,7 @@ std::string currency_of(const CompareReport& report) {
   return printable(report.costs.front().get("currency"));
 }
 
-/// Of epochs.
+/// Rows of epochs, of whole instances or of parts of one.
 std::vector<const ResultRow*> costs_of(const CompareReport& report, bool whole) {
   std::vector<const ResultRow*> rows;
   for (const ResultRow& row : report.costs) {
@@ -312,8 +311,7 @@ std::string heading(const CompareReport::Run& run) {
   return text + difference_table(run.differences, run.config);
 }
 
-/// Of the cells of one run with this verdict the one that `farther` puts first; null: there is
-/// none.
+/// The cell of a run that is farthest from A among those with this verdict; null: there is none.
 const ResultRow* farthest(const CompareReport& report, char letter, std::string_view verdict) {
   const ResultRow* found = nullptr;
   const auto distance = [](const ResultRow& row) {
