@@ -152,6 +152,13 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def launches_ended(run_folder: Path) -> int:
+    """Of a run that goes on; its manifest has each launch that has ended."""
+    manifest = run_folder / "manifest.json"
+    text = manifest.read_text(encoding="utf-8") if manifest.exists() else ""
+    return len(json.loads(text)["launches"]) if text else 0
+
+
 def read_rows(path: Path) -> list[dict[str, str]]:
     return rows_of(path.read_text(encoding="utf-8"))
 

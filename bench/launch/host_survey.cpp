@@ -313,17 +313,17 @@ std::vector<std::string> names_of(const PlannedLaunch& launch, const LaunchSetti
 
 }  // namespace
 
-std::string misplaced(const std::vector<ResultRow>& rows, const PlannedLaunch& launch,
+std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch,
                       const LaunchSettings& settings) {
   const auto ranks = static_cast<std::size_t>(launch.ranks);
-  if (rows.size() != ranks) {
-    return fmt::format("{} ranks were asked for, {} took part", ranks, rows.size());
+  if (places.size() != ranks) {
+    return fmt::format("{} ranks were asked for, {} took part", ranks, places.size());
   }
   if (launch.nodes == 0) return {};
   const auto per_node = static_cast<std::size_t>(launch.per_node);
   std::vector<std::string> asked = names_of(launch, settings), found;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const std::string& host = rows[rank].get("host");
+    const std::string& host = places[rank].host;
     if (rank % per_node == 0) found.push_back(host);
     if (host == found.back()) continue;
     return fmt::format("rank {} ran on {}, but was asked to be on {} with rank {}", rank, host,

@@ -60,12 +60,12 @@ std::string settle(LaunchSettings& settings, const HostSurvey& survey,
 /// As the manifest has them.
 std::vector<FoundHost> found_hosts(const HostSurvey& survey);
 
-// Where the ranks of a launch really were, by the program's own word (placement.csv), against where
+// Where the ranks of a launch really were, by the program's own word, against where
 // they were asked to be: blocks of ranks, host after host.
 
-/// One line that says the first difference, empty where there is none. `rows`: of placement.csv.
+/// One line that says the first difference, empty where there is none.
 /// Slurm may take the hosts in its own order.
-std::string misplaced(const std::vector<ResultRow>& rows, const PlannedLaunch& launch,
+std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch,
                       const LaunchSettings& settings);
 
 }  // namespace scalebench

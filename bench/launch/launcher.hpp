@@ -18,16 +18,20 @@ namespace scalebench {
 
 /// One start of one program on N ranks.
 struct PlannedLaunch {
-  int number = 0;       // in the order of the study, from 1
-  int round = 0;        // which of the repeated launches, from 0
-  std::string name;     // "allreduce-n2", on several hosts "epoch-mlp-mirrored-strong-2x2"
+  int number = 0;  // in the order of the study, from 1
+  int round = 0;   // which of the repeated launches, from 0
+  /// The plan's entry, once in each round, which its rows name: "allreduce-n2", on several hosts
+  /// "epoch-mlp-mirrored-strong-2x2"; of two [[epoch]] that share a name, ".2" follows the second.
+  std::string name;
   std::string program;  // "bench_allreduce"
   int ranks = 1;
   int nodes = 1;     // hosts that the ranks are on; 0: the launcher's own arguments say which
   int per_node = 1;  // ranks of each
   std::vector<std::string> arguments;
+  // What is trained, as the config has it; empty where nothing is.
+  std::string model, gradient_sync, scaling, allreduce;
   std::size_t study = 0;        // epoch launches: which of the config's epoch studies
-  std::string gradient_sync;    // epoch launches
+  int share_of = 1;             // epoch launches: one rank does its share of what so many do
   std::string skipped_because;  // not empty: is not started, for this reason
   double guess_seconds = 0;     // what it is expected to take, before anything was measured
   double most_seconds = 0;      // what its caps allow; 0: as expected

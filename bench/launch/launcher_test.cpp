@@ -103,11 +103,9 @@ TEST(Launchers, AreKnownByWhatTheySay) {
 }
 
 std::string found(const std::vector<std::string>& hosts, const LaunchSettings& settings) {
-  std::vector<ResultRow> rows;
-  for (const std::string& host : hosts) {
-    rows.emplace_back(placement_schema()).set("rank", rows.size()).set("host", host);
-  }
-  return misplaced(rows, two_by_two(), settings);
+  std::vector<RankPlace> places;
+  for (const std::string& host : hosts) places.push_back({host, "", 0});
+  return misplaced(places, two_by_two(), settings);
 }
 
 TEST(Misplaced, ComparesBlocksOfRanksWithTheHostsAsked) {

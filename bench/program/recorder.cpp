@@ -22,21 +22,19 @@ std::string origin_of(const Ranks& ranks) {
   return any_agrees(ranks.host, emulated) ? "emulated" : "measured";
 }
 
-/// Collective: where each rank is, as rows of placement.csv without what all rows have.
-std::vector<ResultRow> placement_of(const Ranks& ranks) {
+/// Collective.
+std::vector<RankPlace> placement_of(const Ranks& ranks) {
   const MpiSession& session = ranks.session;
   const std::vector<std::string> hosts = all_gather(ranks.host, session.host());
   const Fact allowed = allowed_cpus();
   const std::vector<std::string> cpus =
       all_gather(ranks.host, allowed.value.is_string() ? allowed.value.get<std::string>() : "");
   const std::vector<double> gpus = all_gather(ranks.host, device_count());
-  std::vector<ResultRow> rows;
+  std::vector<RankPlace> places;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    ResultRow& row = rows.emplace_back(placement_schema());
-    row.set("rank", rank).set("host", hosts[rank]);
-    row.set("cpus", cpus[rank]).set("gpus", gpus[rank]);
+    places.push_back({hosts[rank], cpus[rank], static_cast<int>(gpus[rank])});
   }
-  return rows;
+  return places;
 }
 
 }  // namespace
@@ -61,7 +59,7 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
       origin_(options.emulated ? "emulated" : origin_of(ranks)),
       ranks_(ranks.session.size()) {
   if (options_.out.empty()) return;
-  std::vector<ResultRow> placement = placement_of(ranks);
+  std::vector<RankPlace> placement = placement_of(ranks);
   if (!ranks.first()) return;
   std::filesystem::path folder = options_.out;
   if (options_.run_id.empty()) {
@@ -81,18 +79,14 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
     launch.ranks = ranks_;
     launch.command = command;
     launch.status = "ok";
+    launch.placement = std::move(placement);
     manifest.launches.push_back(launch);
     manifest.command = std::move(command);
     write_manifest(folder, manifest);
   } else {
     unfinished_ = folder / kUnfinishedFile;
     write_file_atomically(*unfinished_, "removed by the program when it has come to its end\n");
-  }
-  CsvWriter placement_file(folder / placement_schema().file, placement_schema().columns);
-  for (ResultRow& row : placement) {
-    row.set("run_id", options_.run_id).set("origin", origin_).set("ranks", ranks_);
-    row.set("launch", options_.launch);
-    placement_file.append(row.cells());
+    write_placement(folder, placement);
   }
   case_file_.emplace(folder / cases_.file, cases_.columns);
   sample_file_.emplace(folder / samples_schema().file, samples_schema().columns);

@@ -13,6 +13,7 @@
 namespace scalebench {
 
 constexpr const char* kManifestFile = "manifest.json";
+constexpr const char* kPlacementFile = "placement.json";
 
 using nlohmann::json;
 
@@ -39,6 +40,12 @@ static void members(auto& visit, Warning& warning) {
   visit("remedy", warning.remedy);
 }
 
+static void members(auto& visit, RankPlace& place) {
+  visit("host", place.host);
+  visit("cpus", place.cpus);
+  visit("gpus", place.gpus);
+}
+
 static void members(auto& visit, LaunchRecord& launch) {
   visit("number", launch.number);
   visit("program", launch.program);
@@ -49,6 +56,7 @@ static void members(auto& visit, LaunchRecord& launch) {
   visit.maybe("seconds", launch.seconds);
   visit("name", launch.name);
   visit("attempt", launch.attempt);
+  visit("placement", launch.placement);
 }
 
 static void members(auto& visit, FoundHost& host) {
@@ -173,6 +181,17 @@ Manifest updated(Manifest manifest, const std::filesystem::path& folder, std::st
 void write_manifest(const std::filesystem::path& folder, const Manifest& manifest) {
   // Text from outside may be no UTF-8; it is replaced rather than losing the run's manifest.
   write_file_atomically(folder / kManifestFile, document(manifest));
+}
+
+void write_placement(const std::filesystem::path& folder, const std::vector<RankPlace>& places) {
+  write_file_atomically(folder / kPlacementFile, document({{"placement", places}}));
+}
+
+std::vector<RankPlace> read_placement(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / kPlacementFile)) return {};
+  return read_document(folder / kPlacementFile, "a placement", [](const json& object) {
+    return object.at("placement").get<std::vector<RankPlace>>();
+  });
 }
 
 Manifest read_manifest(const std::filesystem::path& folder) {

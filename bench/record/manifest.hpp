@@ -17,6 +17,13 @@
 
 namespace scalebench {
 
+/// Where a rank really was, by its program's own word.
+struct RankPlace {
+  std::string host;  // as it calls itself
+  std::string cpus;  // that the rank may use: "0-3,8"
+  int gpus = 0;      // that it sees
+};
+
 /// One start of a program.
 struct LaunchRecord {
   int number = 0;
@@ -25,9 +32,10 @@ struct LaunchRecord {
   std::vector<std::string> command;
   std::string status;  // of the rows' words ok, skipped, failed; or interrupted
   std::string note;
-  std::optional<double> seconds;  // from start to exit
-  std::string name{};             // of its folder, after the number
-  int attempt = 1;                // which start of it this is
+  std::optional<double> seconds;       // from start to exit
+  std::string name{};                  // of its folder, after the number
+  int attempt = 1;                     // which start of it this is
+  std::vector<RankPlace> placement{};  // by rank; empty: no rank came so far as to say it
 };
 
 /// A time at which an unfinished run was taken up again.
@@ -124,6 +132,11 @@ Manifest updated(Manifest manifest, const std::filesystem::path& folder, std::st
 
 /// Writes `folder/manifest.json`. Throws Error (path and reason); an older one is then untouched.
 void write_manifest(const std::filesystem::path& folder, const Manifest& manifest);
+
+/// Where the ranks of a launch are, in its folder, until its record has it.
+void write_placement(const std::filesystem::path& folder, const std::vector<RankPlace>& places);
+/// Empty where there is none. Throws as read_manifest.
+std::vector<RankPlace> read_placement(const std::filesystem::path& folder);
 
 /// Reads `folder/manifest.json`. Throws UsageError `file: what` when it is missing, malformed, or
 /// of a later schema version.

@@ -24,6 +24,8 @@ std::string case_id(std::string_view canonical_parameters) {
 namespace {
 
 constexpr std::string_view kCommon = "run_id$ case_id$ origin$ status$ note$ ";
+/// Of what a study measures: which entry of its plan gave the row.
+constexpr std::string_view kEntry = "entry$ ";
 /// What the card did beside the repetitions.
 constexpr std::string_view kDevice = "sm_clock_mhz throttled_share power_capped_share gpu_watts";
 constexpr std::string_view kStatistics =

@@ -31,7 +31,7 @@ const std::vector<const Schema*>& schemas() {
       &accuracy_schema(),   &monitor_schema(),    &epoch_schema(),     &scaling_schema(),
       &summary_schema(),    &losses_schema(),     &fit_schema(),       &gate_schema(),
       &history_schema(),    &comparison_schema(), &cost_schema(),      &recovery_schema(),
-      &prediction_schema(), &placement_schema(),  &laws_schema()};
+      &prediction_schema(), &laws_schema()};
   return all;
 }
 

@@ -34,19 +34,19 @@ EXCHANGE = "algorithm transport memory dtype op placement mode cache graph pages
 TRAINING = "model gradient_sync allreduce transport device dataset scaling global_batch batch ranks nodes".split()
 
 COPIED = {
-    "allreduce.csv": [*SHARED, *EXCHANGE, "count", "sync", "operations"],
+    "allreduce.csv": [*SHARED, "entry", *EXCHANGE, "count", "sync", "operations"],
     "kernels.csv": [*SHARED, *"kernel memory device dtype count bytes flops".split()],
     "throughput.csv": (
         "model parameters device dtype memory_format step threads batch largest batches_tried ranks nodes rank host "
-        "gflop_per_image roofline_gflop_per_s published_gflop_per_s"
+        "gflop_per_image roofline_gflop_per_s published_gflop_per_s entry"
     ).split() + SHARED,
     "epoch.csv": (
         "parameters dtype memory_format threads optimizer learning_rate epochs workers rank host target_accuracy "
-        "replicas_equal share_of loader_threads energy_counters"
+        "replicas_equal share_of loader_threads energy_counters entry"
     ).split() + SHARED + TRAINING,
     "accuracy.csv": [*SHARED, *"model gradient_sync dataset scaling global_batch ranks samples".split()],
-    "scaling.csv": [*SHARED, *TRAINING, "optimizer", "learning_rate"],
-    "losses.csv": [*SHARED, *"model gradient_sync scaling ranks nodes".split()],
+    "scaling.csv": [*SHARED, "entry", *TRAINING, "optimizer", "learning_rate"],
+    "losses.csv": [*SHARED, *"entry model gradient_sync scaling ranks nodes".split()],
     "laws.csv": [*SHARED, *(name for name in TRAINING if name not in ("global_batch", "batch", "ranks", "nodes"))],
     "fit.csv": [name for name in EXCHANGE if name not in ("size_bytes", "ranks", "nodes")],
 }

@@ -72,6 +72,7 @@ class Run:
         self.imported = is_import(folder)
         plan = [] if self.imported else json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"]
         self.round_of: dict[Launch, int] = {launch["number"]: launch["round"] for launch in plan}
+        entry_of: dict[Launch, str] = {launch["number"]: launch["name"] for launch in plan}
         # seconds and images: of a launch, case, N and rank ('' stands for all of them together)
         self.seconds: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)
         self.skews: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)
@@ -91,15 +92,14 @@ class Run:
         manifest = manifest_of(folder)
         self.without_result = {launch["number"] for launch in manifest["launches"] if launch["status"] != "ok"}
         self.why_lost = {launch.get("note", "") for launch in manifest["launches"] if launch["status"] in ("failed", "skipped")}
-        counts = {(launch["number"], launch.get("attempt", 1)) for launch in manifest["launches"]}
         self.rows: dict[str, dict[Case, dict[Launch, Row]]] = defaultdict(lambda: defaultdict(dict))
         self.beside: dict[str, list[Row]] = defaultdict(list)  # rows of a file of all launches, in their order
-        for path in sorted((folder / "launches").glob("*/*.csv")):
-            launch, attempt = int(path.parent.name.split("-")[0]), int((path.parent.name.split(".attempt") + ["1"])[1])
-            for row in read(path) if (launch, attempt) in counts else ():
-                if "status" in row and "case_id" in row:
-                    self.rows[path.name][case_of(row)][launch] = row
-                    self.beside[path.name].append(row)
+        for path in sorted((folder / "launches").glob("*.csv")):
+            for row in sorted(read(path), key=lambda row: int(row["launch"])):
+                if row.get("entry", "") != entry_of.get(int(row["launch"]), "") and "entry" in row:
+                    self.differences.append(f"launches/{path.name}: launch {row['launch']}: entry is {row['entry']}")
+                self.rows[path.name][case_of(row)][int(row["launch"])] = row
+                self.beside[path.name].append(row)
 
     # What was published, beside what comes out here.
 

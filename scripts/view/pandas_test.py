@@ -61,11 +61,10 @@ class SixLines(unittest.TestCase):
         (run / "summary.csv").write_text(SUMMARY, encoding="utf-8")
         seconds = {1: 2.0, 2: 5.0}  # the same case and N on one host and on two
         head, rows = "case_id,status,ranks,nodes,rank,seconds_median", {n: f"a,ok,2,{n},all,{time}" for n, time in seconds.items()}
-        failed = ("launches/003-epoch/epoch.csv", [])  # which has no row
-        for file, lines in (("epoch.csv", rows.values()), failed,
-                            *((f"launches/00{n}-epoch/epoch.csv", [row]) for n, row in rows.items())):  # fmt: skip
-            (run / file).parent.mkdir(parents=True, exist_ok=True)
-            (run / file).write_text("\n".join((head, *lines, "")), encoding="utf-8")
+        (run / "epoch.csv").write_text("\n".join((head, *rows.values(), "")), encoding="utf-8")
+        of_launches = (f"{n},{row}" for n, row in rows.items())
+        (run / "launches").mkdir()
+        (run / "launches" / "epoch.csv").write_text("\n".join((f"launch,{head}", *of_launches, "")), encoding="utf-8")
         samples = (f"epoch,a,{n},2,,{time}" for n, time in seconds.items())
         (run / "samples.csv").write_text("\n".join(("bench,case_id,launch,ranks,rank,seconds", *samples, "")), encoding="utf-8")
         cells = ["".join(cell["source"]) for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]]

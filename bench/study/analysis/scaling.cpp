@@ -235,10 +235,10 @@ std::vector<ResultRow> scaling_rows(const std::vector<Leg>& legs) {
   std::vector<ResultRow> rows;
   for (const Leg& leg : legs) {
     ResultRow& row = rows.emplace_back(scaling_schema());
-    copy(
-        row, leg,
-        {"run_id", "case_id", "origin", "status", "note", "gradient_sync", "allreduce", "transport",
-         "device", "dataset", "batch", "global_batch", "optimizer", "learning_rate", "samples"});
+    copy(row, leg,
+         {"run_id", "case_id", "entry", "origin", "status", "note", "gradient_sync", "allreduce",
+          "transport", "device", "dataset", "batch", "global_batch", "optimizer", "learning_rate",
+          "samples"});
     set_scaling(row, leg);
     set_interval(row.set("interval", leg.interval), "measured_seconds", leg.seconds);
     row.set("rho", leg.scaling.rho).set("karp_flatt", leg.scaling.karp_flatt);
@@ -261,8 +261,8 @@ std::vector<ResultRow> loss_rows(const std::vector<Leg>& legs) {
     for (const LostTime& loss : leg.losses) {
       ResultRow& row = rows.emplace_back(losses_schema());
       copy(row, leg,
-           {"run_id", "case_id", "origin", "status", "model", "gradient_sync", "scaling", "ranks",
-            "nodes"});
+           {"run_id", "case_id", "entry", "origin", "status", "model", "gradient_sync", "scaling",
+            "ranks", "nodes"});
       set_interval(row.set("loss", loss.name), "seconds", loss.seconds);
       if (loss.name == kJoinedLoss) {
         row.set("note", fmt::format("the {} cannot tell them apart",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -23,10 +24,61 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kAttempt = ".attempt";
 
+/// What stands beside a case file.
+const std::vector<const Schema*>& beside_schemas() {
+  static const std::vector<const Schema*> schemas{&bound_schema(), &links_schema(),
+                                                  &suspects_schema()};
+  return schemas;
+}
+
 /// What launches flush row by row.
 std::vector<const Schema*> kept_schemas() {
-  return {&samples_schema(), &accuracy_schema(), &monitor_schema()};
+  std::vector<const Schema*> kept{&samples_schema(), &accuracy_schema(), &monitor_schema()};
+  kept.insert(kept.end(), case_schemas().begin(), case_schemas().end());
+  kept.insert(kept.end(), beside_schemas().begin(), beside_schemas().end());
+  return kept;
 }
+
+/// As a launch wrote it, with the number of the launch before each row that does not have it.
+const Schema& of_all_launches(const Schema& schema) {
+  if (schema.has("launch")) return schema;
+  static std::map<std::string_view, Schema> made;
+  const auto [found, is_new] = made.try_emplace(schema.file, Schema{schema.file, {}});
+  if (is_new) {
+    found->second.columns.push_back("launch");
+    for (std::size_t i = 0; i < schema.columns.size(); ++i) {
+      found->second.columns.push_back(schema.columns[i] + (schema.columns.is_text(i) ? "$" : ""));
+    }
+  }
+  return found->second;
+}
+
+/// Where the rows of all launches stand: repetitions in the run's own folder, and cases, of which
+/// that has one row over all launches, in launches/.
+fs::path folder_of(const fs::path& run, const Schema& schema) {
+  return schema.has("launch") ? run : run / kLaunches;
+}
+
+ResultRow with_launch(const ResultRow& row, int number) {
+  const Schema& schema = of_all_launches(row.schema());
+  if (&schema == &row.schema()) return row;
+  std::vector<std::string> cells{std::to_string(number)};
+  cells.insert(cells.end(), row.cells().begin(), row.cells().end());
+  return {schema, std::move(cells)};
+}
+
+ResultRow without_launch(const ResultRow& row, const Schema& schema) {
+  if (&schema == &row.schema()) return row;
+  return {schema, {row.cells().begin() + 1, row.cells().end()}};
+}
+
+/// A folder below RUN/launches.
+struct LaunchFolder {
+  int number = 0;
+  std::string name;  // "allreduce-n2"
+  int attempt = 1;   // which start of the launch; only the one in the manifest counts
+  fs::path path;
+};
 
 /// "003-allreduce-n2", "003-allreduce-n2.attempt1"; nothing for another name.
 std::optional<LaunchFolder> parsed(const fs::path& path) {
@@ -42,11 +94,12 @@ std::optional<LaunchFolder> parsed(const fs::path& path) {
   return LaunchFolder{*number, text.substr(dash + 1, end - dash - 1), *attempt, path};
 }
 
-/// All of them, by number and attempt. Throws UsageError for a folder that is none.
+/// All that are there, by number and attempt. Throws UsageError for a folder that is none.
 std::vector<LaunchFolder> launch_folders(const fs::path& run) {
   std::vector<LaunchFolder> folders;
-  if (!fs::exists(run / "launches")) return folders;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run / "launches")) {
+  if (!fs::exists(run / kLaunches)) return folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / kLaunches)) {
+    if (entry.is_regular_file()) continue;
     std::optional<LaunchFolder> folder = parsed(entry.path());
     if (!folder || entry.is_symlink() || !entry.is_directory()) {
       fail<UsageError>("{}: no folder of a launch", entry.path().string());
@@ -80,34 +133,44 @@ void count_from_the_first(const fs::path& run, std::vector<ResultRow>& rows) {
 /// Takes the rows of a launch out of the run's file; `taken` gets them.
 void take_out(const fs::path& run, const Schema& schema, int number,
               std::vector<ResultRow>& taken) {
+  const Schema& of_all = of_all_launches(schema);
   std::vector<ResultRow> others;
-  for (ResultRow& row : rows_in(run, schema)) {
+  for (ResultRow& row : rows_in(folder_of(run, schema), of_all)) {
     (is_of(row, number) ? taken : others).push_back(std::move(row));
   }
-  if (!taken.empty()) replace_rows(run, schema, others);
+  if (!taken.empty()) replace_rows(folder_of(run, schema), of_all, others);
 }
 
-void keep(const fs::path& run, const fs::path& own, const Schema& schema,
+void append(const fs::path& run, const Schema& schema, const std::vector<ResultRow>& rows,
+            int number) {
+  fs::create_directories(folder_of(run, schema));
+  CsvWriter file(folder_of(run, schema) / schema.file, of_all_launches(schema).columns);
+  for (const ResultRow& row : rows) file.append(with_launch(row, number).cells());
+  file.sync();
+}
+
+void keep(const fs::path& run, const LaunchFolder& own, const Schema& schema,
           std::vector<std::string>& torn) {
-  if (!fs::exists(own / schema.file)) return;
+  if (!fs::exists(own.path / schema.file)) return;
   bool is_torn = false;
-  std::vector<ResultRow> rows = rows_in(own, schema, &is_torn);
-  if (is_torn) torn.push_back(torn_text(own.filename() / schema.file));
+  std::vector<ResultRow> rows = rows_in(own.path, schema, &is_torn);
+  if (is_torn) torn.push_back(torn_text(own.path.filename() / schema.file));
   if (!rows.empty()) {
     if (&schema == &monitor_schema()) count_from_the_first(run, rows);
-    CsvWriter file(run / schema.file, schema.columns);
-    for (const ResultRow& row : rows) file.append(row.cells());
-    file.sync();
+    for (ResultRow& row : rows) {
+      if (schema.has("entry")) row.set("entry", own.name);
+    }
+    append(run, schema, rows, own.number);
   }
-  fs::remove(own / schema.file);
+  fs::remove(own.path / schema.file);
 }
 
 /// The rows of a launch that is to be started again go back into its folder.
 void give_back(const fs::path& run, const fs::path& own, int number) {
   for (const Schema* const schema : kept_schemas()) {
     std::vector<ResultRow> rows;
-    for (ResultRow& row : rows_in(run, *schema)) {
-      if (is_of(row, number)) rows.push_back(std::move(row));
+    for (const ResultRow& row : rows_in(folder_of(run, *schema), of_all_launches(*schema))) {
+      if (is_of(row, number)) rows.push_back(without_launch(row, *schema));
     }
     if (rows.empty()) continue;
     if (!fs::exists(own / schema->file)) replace_rows(own, *schema, rows);
@@ -145,17 +208,17 @@ std::vector<std::string> keep_rows_again(const fs::path& run, const LaunchFolder
   return keep_rows(run, folder.path);
 }
 
-/// The folders of the launches that count; the run's own as launch 0 when it has none.
-std::vector<LaunchFolder> counting_folders(const fs::path& run, const Manifest& manifest) {
-  if (!fs::exists(run / "launches")) return {{0, "", 1, run}};
-  std::vector<LaunchFolder> folders;
-  for (LaunchFolder& folder : launch_folders(run)) {
-    const bool counts = std::ranges::any_of(manifest.launches, [&](const LaunchRecord& record) {
-      return record.number == folder.number && record.attempt == folder.attempt;
-    });
-    if (counts) folders.push_back(std::move(folder));
+/// Nothing is left to say in the folder of a launch that ended well, but for what it was told to
+/// record and what it warned of.
+void close_folder(const fs::path& run, const fs::path& own) {
+  std::ifstream warned(own / "stderr.log");
+  const std::string text{std::istreambuf_iterator<char>(warned), {}};
+  if (!text.empty()) {
+    std::ofstream(run / kLaunches / "stderr.log", std::ios::app) << own.filename().string() << ":\n"
+                                                                 << text;
   }
-  return folders;
+  if (fs::exists(own / kTraceFile)) fs::rename(own / kTraceFile, own.string() + ".trace.json");
+  fs::remove_all(own);
 }
 
 /// The rows of the run's samples.csv, by launch.
@@ -193,7 +256,17 @@ int next_attempt(const fs::path& run, int number, const std::string& name) {
 
 std::vector<std::string> keep_rows(const fs::path& run, const fs::path& launch) {
   std::vector<std::string> torn;
-  for (const Schema* const schema : kept_schemas()) keep(run, launch, *schema, torn);
+  for (const Schema* const schema : kept_schemas()) keep(run, *parsed(launch), *schema, torn);
+  return torn;
+}
+
+void add_launch_rows(const fs::path& run, const LaunchRows& launch) {
+  if (!launch.cases.empty()) append(run, launch.cases[0].schema(), launch.cases, launch.launch);
+}
+
+std::vector<std::string> keep_launch(const fs::path& run, const fs::path& launch) {
+  const std::vector<std::string> torn = keep_rows(run, launch);
+  close_folder(run, launch);
   return torn;
 }
 
@@ -211,6 +284,7 @@ std::vector<std::string> recover_run(const fs::path& run, Manifest& manifest) {
     const LaunchRecord* const record = record_of(manifest, folder.number);
     if (record != nullptr && record->attempt == folder.attempt) {
       std::ranges::move(keep_rows_again(run, folder), std::back_inserter(found));
+      if (record->status == "ok") close_folder(run, folder.path);
       continue;
     }
     if (record == nullptr && is_last) give_back(run, folder.path, folder.number);
@@ -256,7 +330,7 @@ namespace {
 
 /// The round of each launch, from 0: as planned; of a run without a plan, how many launches of that
 /// name came before it.
-std::map<int, int> rounds_in(const fs::path& run, const std::vector<LaunchFolder>& folders) {
+std::map<int, int> rounds_in(const fs::path& run, const Manifest& manifest) {
   std::map<int, int> rounds;
   if (fs::exists(run / kPlanFile)) {
     for (const PlannedLaunch& launch : read_plan(run).launches) {
@@ -265,8 +339,28 @@ std::map<int, int> rounds_in(const fs::path& run, const std::vector<LaunchFolder
     return rounds;
   }
   std::map<std::string, int> before;
-  for (const LaunchFolder& folder : folders) rounds[folder.number] = before[folder.name]++;
+  for (const LaunchRecord& launch : manifest.launches) {
+    rounds[launch.number] = before[launch.name]++;
+  }
   return rounds;
+}
+
+/// The case rows of that schema, by launch. A program that wrote its folder alone is launch 0.
+std::map<int, std::vector<ResultRow>> cases_in(StoredRun& run, const Schema& schema) {
+  const bool alone = !fs::exists(run.folder / kLaunches);
+  const fs::path folder = alone ? run.folder : folder_of(run.folder, schema);
+  bool is_torn = false;
+  std::map<int, std::vector<ResultRow>> by_launch;
+  for (ResultRow& row : rows_in(folder, alone ? schema : of_all_launches(schema), &is_torn)) {
+    if (alone) {
+      by_launch[0].push_back(std::move(row));
+    } else {
+      const int launch = static_cast<int>(number_in(row, "launch"));
+      by_launch[launch].push_back(without_launch(row, schema));
+    }
+  }
+  if (is_torn) run.torn.push_back(torn_text(folder / schema.file));
+  return by_launch;
 }
 
 }  // namespace
@@ -275,26 +369,31 @@ bool is_recovery(const Manifest& manifest) {
   return manifest.study == kRecoveryStudy && manifest.config.empty();
 }
 
+std::map<int, fs::path> traces_of(const fs::path& run) {
+  std::map<int, fs::path> traces;
+  if (!fs::exists(run / kLaunches)) return traces;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / kLaunches)) {
+    const std::string name = entry.path().filename().string();
+    const auto number = read_number<int>(name.substr(0, name.find('-')));
+    if (number && name.ends_with(".trace.json")) traces[*number] = entry.path();
+  }
+  return traces;
+}
+
 StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
   StoredRun run{folder, read_manifest(folder), {}};
   std::map<int, std::vector<ResultRow>> of_launch;
   if (samples == WithSamples::yes) of_launch = samples_in(folder);
-  const std::vector<LaunchFolder> folders = counting_folders(folder, run.manifest);
-  std::map<int, int> rounds = rounds_in(folder, folders);
-  for (const LaunchFolder& launch : folders) {
-    run.folders[launch.number] = launch;
-    for (const Schema* const schema : case_schemas()) {
-      bool is_torn = false;
-      LaunchRows rows{launch.number, rows_in(launch.path, *schema, &is_torn), {}};
-      if (is_torn) run.torn.push_back(torn_text(launch.path / schema->file));
-      if (rows.cases.empty()) continue;
-      rows.round = rounds[launch.number];
-      rows.samples = std::move(of_launch[launch.number]);
+  std::map<int, int> rounds = rounds_in(folder, run.manifest);
+  for (const Schema* const schema : case_schemas()) {
+    for (auto& [number, cases] : cases_in(run, *schema)) {
+      LaunchRows rows{number, std::move(cases), std::move(of_launch[number]), rounds[number]};
       run.launches[std::string(schema->file)].push_back(std::move(rows));
     }
-    for (const Schema* const schema : {&bound_schema(), &links_schema(), &suspects_schema()}) {
-      std::ranges::move(rows_in(launch.path, *schema),
-                        std::back_inserter(run.beside[std::string(schema->file)]));
+  }
+  for (const Schema* const schema : beside_schemas()) {
+    for (auto& [number, rows] : cases_in(run, *schema)) {
+      std::ranges::move(rows, std::back_inserter(run.beside[std::string(schema->file)]));
     }
   }
   return run;

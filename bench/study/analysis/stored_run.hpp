@@ -18,7 +18,14 @@ namespace scalebench {
 // How the rows that launches flushed get into the run's files: never lost, never counted twice,
 // also when this is killed at any moment. A launch's own file is there until its rows stand,
 // synced, in the run's; while it is there it alone counts, and what the run's file has of that
-// launch goes.
+// launch goes. The run's samples.csv, accuracy.csv and monitor.csv say of each row which launch it
+// is of. Its case files have one row over all launches; each launch's own rows stand in the files
+// of the same names in launches/, behind a column `launch`.
+
+/// The folder of launches, within that of a run.
+inline constexpr const char* kLaunches = "launches";
+/// A step that a launch recorded, in its folder; once it has ended launches/003-NAME.trace.json.
+inline constexpr const char* kTraceFile = "trace.json";
 
 /// "launches/003-allreduce-n2"; ".attempt2" is added to the folder of a second start, so that what
 /// may be left of the first one can never write into it.
@@ -29,11 +36,18 @@ std::filesystem::path launch_folder(const std::filesystem::path& run, int number
 /// The number of the next start of a launch, from 1.
 int next_attempt(const std::filesystem::path& run, int number, const std::string& name);
 
-/// Moves what an ended launch flushed into the run's samples.csv, accuracy.csv and monitor.csv.
-/// After an interruption recover_run does the rest. Returns a line for each torn last line left
-/// out.
+/// Moves what an ended launch flushed into the run's files; its rows then name its entry of the
+/// plan. After an interruption recover_run does the rest. Returns a line for each torn last line
+/// left out.
 std::vector<std::string> keep_rows(const std::filesystem::path& run,
                                    const std::filesystem::path& launch);
+/// The same of one that ended well, whose folder then goes: what it said on stderr is appended to
+/// launches/stderr.log.
+std::vector<std::string> keep_launch(const std::filesystem::path& run,
+                                     const std::filesystem::path& launch);
+
+/// Appends the case rows of a launch to those in launches/: for what no program wrote.
+void add_launch_rows(const std::filesystem::path& run, const LaunchRows& launch);
 
 /// Makes the files of a run whose writer was killed what they should be: rows of ended launches
 /// kept (as keep_rows); folders of starts that have no record in `manifest` entered there as
@@ -48,14 +62,6 @@ std::string csv_text(const Schema& schema, const std::vector<ResultRow>& rows);
 void replace_rows(const std::filesystem::path& folder, const Schema& schema,
                   const std::vector<ResultRow>& rows);
 
-/// A folder below RUN/launches.
-struct LaunchFolder {
-  int number = 0;
-  std::string name;  // "allreduce-n2"
-  int attempt = 1;   // which start of the launch; only the one in the manifest counts
-  std::filesystem::path path;
-};
-
 struct StoredRun {
   std::filesystem::path folder;
   Manifest manifest;
@@ -64,8 +70,7 @@ struct StoredRun {
 
   /// Rows of all launches that stand beside their case file, as those of bound.csv.
   std::map<std::string, std::vector<ResultRow>, std::less<>> beside{};
-  std::map<int, LaunchFolder> folders{};  // of the launches, by number
-  std::vector<std::string> torn{};        // a line for each case file without its last line
+  std::vector<std::string> torn{};  // a line for each case file without its last line
 
   const std::vector<LaunchRows>& launches_of(const Schema& schema) const;
   const std::vector<ResultRow>& beside_of(const Schema& schema) const;
@@ -76,6 +81,9 @@ inline constexpr const char* kRecoveryStudy = "recover";
 bool is_recovery(const Manifest& manifest);
 
 enum class WithSamples { no, yes };
+
+/// Steps that launches recorded, by the launch's number.
+std::map<int, std::filesystem::path> traces_of(const std::filesystem::path& run);
 
 /// Reads `folder`: of a study, or of one benchmark with --out (which counts as one launch).
 /// Launches that have not ended and attempts that were superseded are left out. Throws UsageError

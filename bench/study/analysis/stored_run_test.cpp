@@ -160,28 +160,52 @@ TEST_F(KeptRows, AFileWithoutAWholeHeaderHasNone) {
   }
 }
 
-TEST_F(KeptRows, StoredRunsHoldTheAttemptsThatCount) {
-  for (const int attempt : {1, 2}) {
+TEST_F(KeptRows, OfCasesNameTheirEntryAndStandBesideThoseOfOtherLaunches) {
+  for (const auto& [number, attempt] : {std::pair(1, 1), {1, 2}, {2, 1}, {3, 1}}) {
     ResultRow row(allreduce_schema());
-    row.set("case_id", fmt::format("attempt{}", attempt));
-    replace_rows(launch(1, attempt), allreduce_schema(), {row});
+    row.set("case_id", fmt::format("launch{}attempt{}", number, attempt));
+    replace_rows(launch(number, attempt), allreduce_schema(), {row});
   }
-  replace_rows(launch(2), allreduce_schema(), {ResultRow(allreduce_schema())});  // has not ended
+  keep_rows(run.path(), launch(1, 2));
+  keep_rows(run.path(), launch(3));  // 2 has not ended
   {
-    std::ofstream torn(launch(1, 2) / "allreduce.csv", std::ios::app);
+    std::ofstream torn(run / "launches/allreduce.csv", std::ios::app);
     torn << "1,run,c";
   }
   end(1, 2);
+  end(3);
   manifest.inputs = {{"plan.json", "x"}};
   manifest.environment = capture_environment({});
   write_manifest(run.path(), manifest);
   const StoredRun stored = read_stored_run(run.path(), WithSamples::no);
-  ASSERT_THAT(stored.launches_of(allreduce_schema()), SizeIs(1));
-  EXPECT_EQ(stored.launches_of(allreduce_schema())[0].cases[0].get("case_id"), "attempt2");
+  const std::vector<LaunchRows>& launches = stored.launches_of(allreduce_schema());
+  ASSERT_THAT(launches, SizeIs(2));
+  EXPECT_EQ(launches[0].launch, 1);
+  EXPECT_EQ(launches[0].cases[0].get("case_id"), "launch1attempt2");
+  EXPECT_EQ(launches[1].launch, 3);
+  EXPECT_EQ(launches[1].cases[0].get("entry"), "x");
   EXPECT_THAT(stored.torn, ElementsAre(EndsWith("allreduce.csv: its last line was cut short and is "
                                                 "left out")));
-  run.write("launches/notes.txt", "");
-  EXPECT_THROW(read_stored_run(run.path(), WithSamples::no), UsageError);
+}
+
+TEST_F(KeptRows, OfALaunchThatEndedWellLeaveNoFolder) {
+  flush(launch(1), {sample(1, 1)});
+  run.write("launches/001-x/stderr.log", "a warning\n");
+  run.write("launches/001-x/stdout.log", "a table\n");
+  run.write("launches/001-x/trace.json", "{}");
+  keep_launch(run.path(), launch(1));
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1"));
+  EXPECT_FALSE(fs::exists(run / "launches/001-x"));
+  EXPECT_EQ(run.read("launches/stderr.log"), "001-x:\na warning\n");
+  EXPECT_THAT(traces_of(run.path()), ElementsAre(std::pair(1, run / "launches/001-x.trace.json")));
+  // Killed before its folder was gone, it goes when the run is taken up.
+  run.write("launches/002-x/stdout.log", "a table\n");
+  end(1);
+  end(2);
+  EXPECT_THAT(recover_run(run.path(), manifest), IsEmpty());
+  EXPECT_FALSE(fs::exists(run / "launches/002-x"));
+  fs::create_directory(run / "launches/notes");
+  EXPECT_THROW(recover_run(run.path(), manifest), UsageError);
 }
 
 TEST(PlanFile, IsTheSameAfterARoundTrip) {

@@ -4,17 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "bench/cli/quantity.hpp"
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/rows.hpp"
-#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -39,109 +36,34 @@ std::vector<LostLaunch> lost_launches(const StoredRun& run,
   return lost;
 }
 
-std::string case_file_of(const PlannedLaunch& launch) {
-  return launch.program.substr(launch.program.find('_') + 1) + ".csv";
-}
-
-/// What tells two [[epoch]] of one model and gradient sync apart, as far as the launch says it
-/// itself (0, auto and nothing: a default). A row is empty where it does not apply.
-bool trains_as_said(const ResultRow& row, const PlannedLaunch& launch) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 6> kColumns{
-      {{"allreduce", "--allreduce"},
-       {"transport", "--transport"},
-       {"global_batch", "--global-batch"},
-       {"batch", "--batch-per-rank"},
-       {"optimizer", "--optimizer"},
-       {"learning_rate", "--lr"}}};
-  return launch.program != "bench_epoch" || std::ranges::all_of(kColumns, [&](const auto& column) {
-           const std::string said = argument_of(launch, column.second);
-           const std::string is = text_in(row, column.first);
-           if (said.empty() || said == "0" || said == "auto" || is.empty() || is == said)
-             return true;
-           const std::optional<double> said_number = read_number<double>(said);
-           return said_number && said_number == read_number<double>(is);
-         });
-}
-
-/// Which [[epoch]] of the config gave a case: what two of them differ in need not be in its rows.
-class StudiesOfCases {
- public:
-  StudiesOfCases(const StoredRun& run, const std::vector<PlannedLaunch>& plan) {
-    for (const LaunchRows& rows : run.launches_of(epoch_schema())) {
-      const auto planned = std::ranges::find(plan, rows.launch, &PlannedLaunch::number);
-      if (planned == plan.end()) continue;
-      for (const ResultRow& row : rows.cases) add(row, *planned);
-    }
-  }
-
-  void add(const ResultRow& row, const PlannedLaunch& launch) {
-    of_[key_of(row)].insert(launch.study);
-  }
-  bool knows(const ResultRow& row) const { return of_.contains(key_of(row)); }
-  /// Also where nothing is known of the row.
-  bool may_be_of(const ResultRow& row, const PlannedLaunch& launch) const {
-    return !knows(row) || of_.at(key_of(row)).contains(launch.study);
-  }
-
- private:
-  static std::string key_of(const ResultRow& row) {
-    return row.get("case_id") + "/" + row.get("ranks");
-  }
-  std::map<std::string, std::set<std::size_t>> of_;
-};
-
-/// Whether a launch was meant to give this row (beside others of its repeated launches).
-bool belongs(const ResultRow& row, const PlannedLaunch& launch, const StudiesOfCases& studies) {
-  if (row.get("ranks") != std::to_string(launch.ranks)) return false;
-  if (!studies.may_be_of(row, launch)) return false;
-  const auto same = [&](std::string_view column, const std::string& value) {
-    return !row.schema().has(column) || value.empty() || row.get(column) == value;
-  };
-  const std::string nodes = launch.nodes > 0 ? std::to_string(launch.nodes) : std::string();
-  if (!text_in(row, "nodes").empty() && !same("nodes", nodes)) return false;
-  // One rank's share of an epoch is a case of its own.
-  const std::string share = argument_of(launch, "--share-of");
-  if (!same("share_of", share.empty() ? "1" : share)) return false;
-  return same("model", argument_of(launch, "--model")) &&
-         same("gradient_sync", launch.gradient_sync) &&
-         same("scaling", argument_of(launch, "--scaling")) && trains_as_said(row, launch);
-}
-
-void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost,
-               const StudiesOfCases& studies) {
+void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost) {
   for (ResultRow& row : rows) {
     for (const auto& [launch, why] : lost) {
-      const bool its = row.schema().file == case_file_of(launch);
-      if (!its || row.get("status") != "ok" || !belongs(row, launch, studies)) continue;
+      if (row.get("status") != "ok" || row.get("entry") != launch.name) continue;
       row.add_note(fmt::format("launch {} is not in it: {}", launch.number, why));
     }
   }
 }
 
-/// Rows, as of epoch.csv, for launches of which it has none.
+/// A row, as of epoch.csv, for each entry of the plan of which it has none.
 std::vector<ResultRow> failed_rows(const Manifest& study, const std::vector<LostLaunch>& lost,
-                                   const std::vector<ResultRow>& epochs, StudiesOfCases studies) {
+                                   const std::vector<ResultRow>& epochs) {
+  std::set<std::string> there;
+  for (const ResultRow& row : epochs) there.insert(row.get("entry"));
   std::vector<ResultRow> rows;
   for (const auto& [launch, why] : lost) {
-    if (launch.program != "bench_epoch" || !argument_of(launch, "--share-of").empty()) continue;
-    const auto is_its = [&, &its = launch](const ResultRow& row) {
-      return row.get("rank") == "all" && belongs(row, its, studies);
-    };
-    if (std::ranges::any_of(epochs, is_its) || std::ranges::any_of(rows, is_its)) continue;
+    const bool is_leg = launch.program == "bench_epoch" && launch.share_of == 1;
+    if (!is_leg || !there.insert(launch.name).second) continue;
     ResultRow& row = rows.emplace_back(epoch_schema());
     row.set("run_id", study.run_id).set("rank", "all").set("share_of", 1);
-    row.set("case_id", case_id(launch.name)).set("origin", study.origin).set("ranks", launch.ranks);
-    if (studies.knows(row)) {  // of another [[epoch]]
-      row.set("case_id", case_id(fmt::format("{} {}", launch.name, launch.study)));
-    }
-    studies.add(row, launch);
+    row.set("case_id", case_id(launch.name)).set("entry", launch.name);
+    row.set("origin", study.origin).set("ranks", launch.ranks);
+    if (launch.nodes > 0) row.set("nodes", launch.nodes);
     const bool skipped = why.starts_with(kSkipped);
     row.set("status", skipped ? "skipped" : "failed");
     row.set("note", skipped ? why.substr(kSkipped.size()) : why);
-    row.set("model", argument_of(launch, "--model")).set("gradient_sync", launch.gradient_sync);
-    if (launch.nodes > 0) row.set("nodes", launch.nodes);
-    row.set("scaling", argument_of(launch, "--scaling"))
-        .set("allreduce", argument_of(launch, "--allreduce"));
+    row.set("model", launch.model).set("gradient_sync", launch.gradient_sync);
+    row.set("scaling", launch.scaling).set("allreduce", launch.allreduce);
   }
   return rows;
 }
@@ -178,11 +100,10 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
                          const FitModel& model) {
   StudyTables tables;
   const std::vector<LostLaunch> lost = lost_launches(run, plan);
-  const StudiesOfCases studies(run, plan);
   const std::string& run_id = run.manifest.run_id;
   const auto over = [&](const Schema& schema) {
     std::vector<ResultRow> rows = over_launches(run.launches_of(schema), schema);
-    note_lost(rows, lost, studies);
+    note_lost(rows, lost);
     return rows;
   };
   if (run.manifest.import) {
@@ -205,7 +126,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   const std::vector<LaunchRows>& launches = run.launches_of(epoch_schema());
   put(tables, laws_schema(), law_rows(scalings_of(epoch, launches)));
   std::vector<ResultRow> legs = epoch;
-  std::ranges::move(failed_rows(run.manifest, lost, epoch, studies), std::back_inserter(legs));
+  std::ranges::move(failed_rows(run.manifest, lost, epoch), std::back_inserter(legs));
   put_answers(tables, measured_legs(legs, launches, Sides::in_rounds));
   put(tables, epoch_schema(), std::move(epoch));
 

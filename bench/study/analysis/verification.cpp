@@ -229,10 +229,10 @@ std::size_t samples_of(const StoredRun& run) {
   return samples;
 }
 
-/// Adds how `recomputed` differs from the file of that schema in `folder`, by rows' keys.
-void compare_rows(const fs::path& folder, const std::string& label, const Schema& schema,
+/// Adds how rows that were made again differ from what stands in a file, by their keys.
+void compare_rows(const std::string& label, const std::vector<ResultRow>& in_file,
                   const std::vector<ResultRow>& recomputed, Verification& into) {
-  const std::map<std::string, ResultRow> published = by_key(rows_in(folder, schema));
+  const std::map<std::string, ResultRow> published = by_key(in_file);
   const std::map<std::string, ResultRow> again = by_key(recomputed);
   for (const auto& [key, row] : published) {
     const auto found = again.find(key);
@@ -249,14 +249,14 @@ void compare_rows(const fs::path& folder, const std::string& label, const Schema
   }
 }
 
-/// Each launch's own case file.
+/// Each launch's own rows.
 void verify_launches(const StoredRun& run, const FitModel& model, Verification& into) {
+  const bool alone = !fs::exists(run.folder / kLaunches);
   for (const auto& [file, launches] : run.launches) {
     for (const LaunchRows& launch : launches) {
-      const fs::path folder = run.folders.at(launch.launch).path;
-      const std::string label = (folder / file).lexically_relative(run.folder).generic_string();
-      const Schema& schema = launch.cases.front().schema();
-      compare_rows(folder, label, schema, recomputed_rows(launch, model), into);
+      const std::string label =
+          alone ? file : fmt::format("{}/{}: launch {}", kLaunches, file, launch.launch);
+      compare_rows(label, launch.cases, recomputed_rows(launch, model), into);
     }
   }
 }
@@ -340,7 +340,7 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     return verification;
   }
   verify_launches(run, model, verification);
-  if (!fs::exists(run.folder / "launches")) return verification;
+  if (!fs::exists(run.folder / kLaunches)) return verification;
   if (run.manifest.finished_utc.empty()) {
     verification.notes.emplace_back("the run has not ended: nothing is published yet");
     return verification;
@@ -358,7 +358,7 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     const auto table = tables.find(schema->file);
     const std::vector<ResultRow> none;
     const auto& expected = table == tables.end() ? none : table->second;
-    compare_rows(folder, std::string(schema->file), *schema, expected, verification);
+    compare_rows(std::string(schema->file), rows_in(folder, *schema), expected, verification);
   }
   return verification;
 }

@@ -14,7 +14,7 @@ namespace scalebench {
 
 /// One cell (or row: `column` is empty) that is not what it should be.
 struct Difference {
-  std::string file;    // "launches/003-allreduce-n2/allreduce.csv"
+  std::string file;    // "launches/allreduce.csv: launch 3"
   std::string row;     // "case 3f2a90b1c4d5 (allreduce ring mpi 1 KiB N=2)"
   std::string column;  // "seconds_median"
   std::string published;

@@ -242,10 +242,8 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
   const fs::path run = folder.path();
   write_manifest(run, manifest);
   std::vector<ResultRow> samples;
-  for (std::size_t i = 0; i < rows.launches.size(); ++i) {
-    const LaunchRows& launch = rows.launches[i];
-    const std::string name = plain_name(manifest.launches.at(i).note);
-    write(folder.make_launch(launch.launch, name), schema, csv_of(schema, launch.cases));
+  for (const LaunchRows& launch : rows.launches) {
+    add_launch_rows(run, launch);
     samples.insert(samples.end(), launch.samples.begin(), launch.samples.end());
   }
   write(run, samples_schema(), csv_of(samples_schema(), samples));

@@ -47,8 +47,8 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
                            const ImportIdentity& identity);
 
 /// Writes samples.csv, the case file, summary.csv and scaling.csv where the rows have a base for
-/// them, losses.csv where they have states, accuracy.csv, of each launch the case file into its
-/// folder, which is named by the launch's note, and, last, the manifest. Then the folder is sealed.
+/// them, losses.csv where they have states, accuracy.csv, the rows of each launch in launches/,
+/// and, last, the manifest. Then the folder is sealed.
 void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
                   Manifest manifest);
 

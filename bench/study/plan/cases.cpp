@@ -33,7 +33,7 @@ Words telling_arguments(const PlannedLaunch& launch, bool on_cpus) {
     leave_out(telling, option);
     telling.insert(telling.end(), {option, std::move(value)});
   };
-  const std::string model = argument_of(launch, "--model");
+  const std::string& model = launch.model;
   const std::string batch = fmt::format("{}", default_batch(model));
   const std::pair<const char*, std::string> defaults[]{
       {"--global-batch", batch},

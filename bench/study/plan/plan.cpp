@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -143,6 +144,7 @@ PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& mo
                                 const Place& place) {
   const ThroughputStudy& study = *config.throughput;
   PlannedLaunch launch = launch_on(place, "throughput-" + model, "bench_throughput");
+  launch.model = model;
   append(launch, "--model", model);
   append(launch, "--data", study.data);
   if (study.batches_per_rank.empty()) append(launch, "--batch-per-rank", study.batch_per_rank);
@@ -180,7 +182,10 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   PlannedLaunch launch = launch_on(
       place, fmt::format("epoch-{}-{}-{}", study.model, sync, study.scaling), "bench_epoch");
   launch.study = index;
+  launch.model = study.model;
   launch.gradient_sync = sync;
+  launch.scaling = study.scaling;
+  launch.allreduce = study.allreduce;
   append(launch, "--model", study.model);
   append(launch, "--data", study.data);
   append(launch, "--gradient-sync", sync);
@@ -240,7 +245,8 @@ PlannedLaunch share_launch(const StudyConfig& config, std::size_t index, const P
                            const Place& place) {
   PlannedLaunch share = epoch_launch(config, index, "none", one);
   share.name += fmt::format("-share-of-{}", place.ranks());
-  append(share, "--share-of", place.ranks());
+  share.share_of = place.ranks();
+  append(share, "--share-of", share.share_of);
   for (double* const seconds : {&share.guess_seconds, &share.most_seconds}) {
     *seconds = kStartSeconds + (*seconds - kStartSeconds) / place.ranks();
   }
@@ -265,7 +271,15 @@ std::string why_not_here(const PlannedLaunch& launch, const PlanLimits& limits) 
       limits.looks_here ? why_not_installed(argument_of(launch, "--data")) : "";
   if (!lack.empty()) return lack;
   if (launch.ranks == 1 || !sends_allreduces(launch.gradient_sync)) return "";
-  return why_not_carried(argument_of(launch, "--allreduce"), transport, launch.nodes);
+  return why_not_carried(launch.allreduce, transport, launch.nodes);
+}
+
+/// Rows name their entry, so that no two of a round share a name.
+void tell_apart(std::vector<PlannedLaunch>& round) {
+  std::map<std::string, int> times;
+  for (PlannedLaunch& launch : round) {
+    if (const int time = ++times[launch.name]; time > 1) launch.name += fmt::format(".{}", time);
+  }
 }
 
 /// Every program and place once; places by their number of ranks.
@@ -295,6 +309,7 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
   }
   const bool on_cpus = config.device == "cpu" || (limits.looks_here && !limits.why_no_gpu.empty());
   round = each_once(round, on_cpus);
+  tell_apart(round);
   for (PlannedLaunch& launch : round) {
     if (launch.skipped_because.empty()) launch.skipped_because = why_not_here(launch, limits);
     launch.guess_seconds += look_seconds(launch.nodes);
@@ -361,7 +376,7 @@ std::vector<Place> places_of(const StudyConfig& config, const PlanLimits& limits
 /// What is compared with each other within a round, and so lies side by side.
 std::string family_of(const PlannedLaunch& launch) {
   if (launch.program == "bench_epoch") return fmt::format("epoch {}", launch.study);
-  return launch.program + " " + argument_of(launch, "--model");
+  return launch.program + " " + launch.model;
 }
 
 void shuffle(auto& items, std::mt19937_64& random) {

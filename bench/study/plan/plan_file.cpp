@@ -22,7 +22,11 @@ static void members(auto& visit, PlannedLaunch& launch) {
   visit("per_node", launch.per_node);
   visit("arguments", launch.arguments);
   visit("study", launch.study);
+  visit("model", launch.model);
   visit("gradient_sync", launch.gradient_sync);
+  visit("scaling", launch.scaling);
+  visit("allreduce", launch.allreduce);
+  visit("share_of", launch.share_of);
   visit("skipped_because", launch.skipped_because);
   visit("guess_seconds", launch.guess_seconds);
   visit("most_seconds", launch.most_seconds);

@@ -195,8 +195,9 @@ void StudyRun::keep(Begun begun, const LaunchEnd& how) {
     end.ok = false;
     end.why = fmt::format("exit code 0, but {} had not come to its end", launch.program);
   }
+  record.placement = read_placement(own);
   const std::string elsewhere =
-      end.ok ? misplaced(rows_in(own, placement_schema()), launch, settings_) : std::string();
+      end.ok ? misplaced(record.placement, launch, settings_) : std::string();
   const bool no_room = !end.ok && tells_of_full_disk(end.why);
   record.seconds = end.seconds;
   record.status = end.ok ? "ok" : end.interrupted || no_room ? "interrupted" : "failed";
@@ -210,11 +211,12 @@ void StudyRun::keep(Begun begun, const LaunchEnd& how) {
     enter(std::move(record));
     console_.warn(
         fmt::format("launch {} ({}) does not count: {}", launch.number, launch.name, elsewhere),
-        (own / placement_schema().file).string());
+        "placement in manifest.json says where each rank was");
     return;
   }
   enter(std::move(record));
-  for (const std::string& line : keep_rows(folder(), own)) console_.warn(line);
+  const auto torn = end.ok ? keep_launch(folder(), own) : keep_rows(folder(), own);
+  for (const std::string& line : torn) console_.warn(line);
   if (no_room) fail<DiskFull>("launch {} ({}): {}", launch.number, launch.name, end.why);
   if (!end.ok && !end.interrupted) {
     console_.warn(fmt::format("launch {} ({}) failed: {}", launch.number, launch.name, end.why),

@@ -102,9 +102,8 @@ PredictionQuestions questions_of(const PredictOptions& options) {
 /// Each launch's own record of its steps; and those given, by model.
 Profiles profiles_of(const StoredRun& run, const std::vector<std::string>& given) {
   Profiles profiles;
-  for (const auto& [number, folder] : run.folders) {
-    const fs::path file = folder.path / "trace.json";
-    if (fs::exists(file)) profiles.by_launch[number] = read_traced_step(file);
+  for (const auto& [number, file] : traces_of(run.folder)) {
+    profiles.by_launch[number] = read_traced_step(file);
   }
   for (const std::string& file : given) {
     const TracedStep trace = read_traced_step(file);
