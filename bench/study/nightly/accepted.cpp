@@ -161,7 +161,7 @@ void measure_again(const BesideStudy& study, const std::set<std::string>& suspec
   const StoredRun run = read_stored_run(study.options.out, WithSamples::no);
   BesideStudy again = study;
   again.options.out = rerun_name(study.options.out);
-  again.plan = rerun_plan(study.plan, cells_by_launch(run, study.plan), suspects);
+  again.plan = plan_holding(study.plan, cells_of_entries(run), suspects, kControls);
   measure_beside(again, stop, console);
 }
 

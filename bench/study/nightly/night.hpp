@@ -53,7 +53,7 @@ struct Night {
   std::string title() const;
 };
 
-/// Cells to be measured again after the sweep, by keys as rerun_plan takes them.
+/// Cells to be measured again after the sweep, by keys as plan_holding takes them.
 std::set<std::string> suspects_of(const NightInput& sweep);
 
 Night judge_night(const NightInput& input);

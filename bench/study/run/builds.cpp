@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Which launches hold what, by one round of one build.
+/// Which entries hold what, by one round of one build.
 struct FirstRound {
-  std::map<std::string, std::set<std::string>> cells;  // by launch
+  CellsOfEntries cells;
   std::set<std::string> wanted;
 };
 
@@ -37,7 +37,7 @@ FirstRound first_round(StudyChoice choice, const Build& build, const fs::path& o
   FirstRound round;
   if (interruption.stop()) return round;
   const StoredRun stored = read_stored_run(run.folder(), WithSamples::no);
-  round.cells = cells_by_launch(stored, study.plan);
+  round.cells = cells_of_entries(stored);
   std::vector<Cell> cells = cells_of(stored);
   std::vector<std::string> labels;
   for (const auto& [key, label] : labels_of(cells)) labels.push_back(label);

@@ -13,19 +13,18 @@
 
 namespace scalebench {
 
-/// Which time cells ("epoch/3f2a90b1c4d5/2/seconds") the launches of each name measured.
-std::map<std::string, std::set<std::string>> cells_by_launch(
-    const StoredRun& run, const std::vector<PlannedLaunch>& plan);
+/// By entry of the plan: the time cells that it measured ("epoch/3f2a90b1c4d5/2/seconds").
+using CellsOfEntries = std::map<std::string, std::set<std::string>>;
+CellsOfEntries cells_of_entries(const StoredRun& run);
 
-/// Of `plan`, all rounds, the launches that hold one of `wanted`; numbered anew.
+/// Of suspects there are at least so many cells beside them.
+inline constexpr std::size_t kControls = 2;
+
+/// Of `plan`, all rounds, the launches that hold one of `wanted`, and as many of the shortest
+/// others as it takes for `controls` cells beside these; numbered anew. Empty when none is held.
 std::vector<PlannedLaunch> plan_holding(const std::vector<PlannedLaunch>& plan,
-                                        const std::map<std::string, std::set<std::string>>& cells,
-                                        const std::set<std::string>& wanted);
-
-/// Of `plan`, all rounds, the launches that hold a suspect and as many of the shortest others as it
-/// takes for two controls; numbered anew. Empty when no launch holds a suspect.
-std::vector<PlannedLaunch> rerun_plan(const std::vector<PlannedLaunch>& plan,
-                                      const std::map<std::string, std::set<std::string>>& cells,
-                                      const std::set<std::string>& suspects);
+                                        const CellsOfEntries& cells,
+                                        const std::set<std::string>& wanted,
+                                        std::size_t controls = 0);
 
 }  // namespace scalebench
