@@ -235,7 +235,7 @@ class PairRun {
     recorder_.finish();
     const ExitCode code =
         conclude(hosts, options_.hosts, options_.format, console_, outcome_.exit_code());
-    const bool counts = slow && options_.hosts.fail_on_suspect && code == ExitCode::ok;
+    const bool counts = slow && options_.hosts.fail_on_host && code == ExitCode::ok;
     return counts ? ExitCode::regression : code;
   }
 

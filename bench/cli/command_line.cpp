@@ -35,9 +35,9 @@ CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& values) 
   return option->type_name(all.size() <= kMost ? all : "NAME");
 }
 
-void add_fail_on_option(CLI::App& app, bool& on_suspect) {
-  add_either(app, "--fail-on", {"nothing", "suspect"}, on_suspect,
-             "suspect: end with 1 when the last line names a host at fault; default: nothing")
+void add_fail_on_option(CLI::App& app, bool& on_host) {
+  add_either(app, "--fail-on", {"nothing", "host"}, on_host,
+             "host: end with 1 when the last line names a host at fault; default: nothing")
       ->group(kParallelism);
 }
 

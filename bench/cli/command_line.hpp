@@ -29,8 +29,8 @@ CLI::Option* offer(CLI::Option* option, const Names& names) {
   return offer(option, values);
 }
 
-/// --fail-on nothing|suspect: whether a host that the last line names makes the exit code 1.
-void add_fail_on_option(CLI::App& app, bool& on_suspect);
+/// --fail-on nothing|host: whether a host that the last line names makes the exit code 1.
+void add_fail_on_option(CLI::App& app, bool& on_host);
 
 /// --format table|json.
 CLI::Option* add_format_option(CLI::App& app, bool& as_json);

@@ -63,7 +63,7 @@ void add_host_options(CLI::App& app, HostOptions& options) {
   const Heading parallelism(app, kParallelism);
   app.add_flag("!--no-links", options.look,
                "of several hosts, leave out the first look at each one's link and processor");
-  add_fail_on_option(app, options.fail_on_suspect);
+  add_fail_on_option(app, options.fail_on_host);
 }
 
 std::vector<std::string> HostReport::named() const {
@@ -150,7 +150,7 @@ ExitCode conclude(const HostReport& report, const HostOptions& options, std::str
     console.result(line + "\n");
   }
   const bool named = !report.named().empty();
-  return named && options.fail_on_suspect && code == ExitCode::ok ? ExitCode::regression : code;
+  return named && options.fail_on_host && code == ExitCode::ok ? ExitCode::regression : code;
 }
 
 }  // namespace scalebench

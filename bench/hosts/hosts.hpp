@@ -16,7 +16,7 @@ namespace scalebench {
 
 struct HostOptions {
   bool look = true;              // at links and processors, where there are several hosts
-  bool fail_on_suspect = false;  // a host that is named makes the exit code 1
+  bool fail_on_host = false;  // a host that is named makes the exit code 1
 };
 
 /// --no-links and --fail-on.

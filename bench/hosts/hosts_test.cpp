@@ -38,11 +38,11 @@ struct End {
   ExitCode code;
 };
 
-End end_of(const HostReport& report, const char* format, bool fail_on_suspect, ExitCode code) {
+End end_of(const HostReport& report, const char* format, bool fail_on_host, ExitCode code) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   Console console(/*speaks=*/true, /*quiet=*/true);
-  const HostOptions options{.look = true, .fail_on_suspect = fail_on_suspect};
+  const HostOptions options{.look = true, .fail_on_host = fail_on_host};
   const ExitCode ended = conclude(report, options, format, console, code);
   std::string out = testing::internal::GetCapturedStdout();
   return {std::move(out), testing::internal::GetCapturedStderr(), ended};
@@ -98,8 +98,8 @@ TEST(HostOptions, AreReadOrRefusedInOneLine) {
   };
   EXPECT_TRUE(parsed("").look);
   EXPECT_FALSE(parsed("--no-links").look);
-  EXPECT_FALSE(parsed("--fail-on nothing").fail_on_suspect);
-  EXPECT_TRUE(parsed("--fail-on suspect").fail_on_suspect);
+  EXPECT_FALSE(parsed("--fail-on nothing").fail_on_host);
+  EXPECT_TRUE(parsed("--fail-on host").fail_on_host);
   EXPECT_THROW(parsed("--fail-on everything"), UsageError);
 }
 

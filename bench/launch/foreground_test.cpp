@@ -66,7 +66,7 @@ TEST(Foreground, LeavesRanksTheirWordsAndTheirCode) {
 }
 
 TEST(Foreground, ARegressionIsWhatARankSaysAloneAndWasAskedFor) {
-  const std::vector<std::string> words{"--fail-on", "suspect"};
+  const std::vector<std::string> words{"--fail-on", "host"};
   const Heard found = heard("suspect: h1\n" + kJobEnded + code_told(1), "exit 1", words);
   EXPECT_EQ(found.end.kind, Kind::of_ranks);
   EXPECT_EQ(found.end.code, 1);

@@ -66,7 +66,7 @@ std::string way_past_failures(const std::vector<LaunchRecord>& launches, const s
 }
 
 ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
-                       bool fail_on_suspect, Console& console, ExitCode code) {
+                       bool fail_on_host, Console& console, ExitCode code) {
   std::vector<ResultRow> hosts, links;
   for (const std::filesystem::path& run : runs) {
     std::ranges::move(rows_in(run, suspects_schema()), std::back_inserter(hosts));
@@ -80,7 +80,7 @@ ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::stri
   } else {
     console.last_word(line);
   }
-  const bool counts = fail_on_suspect && !named_hosts(hosts).empty();
+  const bool counts = fail_on_host && !named_hosts(hosts).empty();
   return counts && code == ExitCode::ok ? ExitCode::regression : code;
 }
 
@@ -100,7 +100,7 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
   note_job_account(study, console);
   console.result(text);
   if (!is_whole) say_how_to_go_on(study, interruption, console);
-  const ExitCode code = name_suspects({study.folder()}, "table", options.fail_on_suspect, console,
+  const ExitCode code = name_suspects({study.folder()}, "table", options.fail_on_host, console,
                                       exit_code_of(study));
   return interruption.stop() ? interruption.exit_code() : code;
 }

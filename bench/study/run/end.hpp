@@ -19,7 +19,7 @@ struct EndOptions {
   bool figures = true;
   bool metrics = false;          // also lines for a regular expression
   bool accept_failed = false;    // a run with failed launches may be complete
-  bool fail_on_suspect = false;  // a host that is named at the end makes the exit code 1
+  bool fail_on_host = false;  // a host that is named at the end makes the exit code 1
 };
 
 /// What would be started, with --dry-run, or all of a study from its folder to its end. Whether
@@ -44,6 +44,6 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
 /// (another `format` than table) to stderr; nothing where no hosts were looked at. Returns `code`,
 /// or regression where it was ok, a host is named and that was to count.
 ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
-                       bool fail_on_suspect, Console& console, ExitCode code);
+                       bool fail_on_host, Console& console, ExitCode code);
 
 }  // namespace scalebench

@@ -68,12 +68,12 @@ struct LastWords {
   ExitCode code;
 };
 
-LastWords last_words(const std::vector<std::filesystem::path>& runs, bool fail_on_suspect,
+LastWords last_words(const std::vector<std::filesystem::path>& runs, bool fail_on_host,
                      ExitCode code = ExitCode::ok, const char* format = "table") {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   Console console(/*speaks=*/true, /*quiet=*/true);
-  const ExitCode ended = name_suspects(runs, format, fail_on_suspect, console, code);
+  const ExitCode ended = name_suspects(runs, format, fail_on_host, console, code);
   std::string out = testing::internal::GetCapturedStdout();
   return {std::move(out), testing::internal::GetCapturedStderr(), ended};
 }

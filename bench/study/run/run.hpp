@@ -115,7 +115,7 @@ struct ResumeOptions {
   bool allow_changed = false;  // programs, commit or hardware may be others
   bool figures = true;
   bool quiet = false;
-  bool fail_on_suspect = false;
+  bool fail_on_host = false;
   std::vector<std::string> command;  // argv as typed
 };
 

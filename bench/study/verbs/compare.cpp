@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench compare A B ...: cell by cell against the first run; and which instance type to rent.
-// Exit: regression: a cell is SLOWER, or a host is named and --fail-on suspect; incomplete: a cell
+// Exit: regression: a cell is SLOWER, or a host is named and --fail-on host; incomplete: a cell
 // is MISSING, none could be decided, or no decision between instance types; nothing_measured: no
 // cell that both have could be tested, and no decision was asked for.
 #include <fmt/format.h>
@@ -422,7 +422,7 @@ ExitCode compare_builds(CompareOptions options) {
   options.runs.assign(runs.folders.begin(), runs.folders.end());
   ExitCode code = compare(options);
   if (code == ExitCode::ok && !runs.complete) code = ExitCode::incomplete;
-  return name_suspects(options.runs, options.format, options.study.fail_on_suspect, console, code);
+  return name_suspects(options.runs, options.format, options.study.fail_on_host, console, code);
 }
 
 ExitCode compare_runs_or_builds(const CompareOptions& options) {
@@ -439,7 +439,7 @@ void add_build_options(CLI::App& verb, CompareOptions& options) {
   const std::size_t before = verb.get_options().size();
   verb.add_option("--launches", options.study.launches, "rounds of each case");
   add_launcher_options(verb, options.study);
-  add_fail_on_option(verb, options.study.fail_on_suspect);
+  add_fail_on_option(verb, options.study.fail_on_host);
   for (std::size_t i = before; i < verb.get_options().size(); ++i) {
     verb.get_options()[i]->needs(&build);
   }

@@ -200,7 +200,7 @@ ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord 
   for (const std::string& host : hosts_at_fault(record.run)) console.warn(printable(host));
   console.result(night_text(record.night));
   console.note(fmt::format("results: {}", folder.string()));
-  return name_suspects({options.results / record.run.run_id}, "table", /*fail_on_suspect=*/false,
+  return name_suspects({options.results / record.run.run_id}, "table", /*fail_on_host=*/false,
                        console, static_cast<ExitCode>(record.exit_code));
 }
 

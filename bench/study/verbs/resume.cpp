@@ -43,7 +43,7 @@ ExitCode resume(const ResumeOptions& options) {
   study.measure(interruption.stop());
   const EndOptions end{.figures = options.figures,
                        .accept_failed = options.accept,
-                       .fail_on_suspect = options.fail_on_suspect};
+                       .fail_on_host = options.fail_on_host};
   return end_study(study, interruption, end, console);
 }
 
@@ -59,7 +59,7 @@ void add_resume(CLI::App& verb, Invocation& invocation) {
                 "go on although programs, commit or hardware are others; the manifest says so");
   verb.add_flag("!--no-figures", options.figures, "no figures, no report.html");
   verb.add_flag("-q,--quiet", options.quiet, "no progress");
-  add_fail_on_option(verb, options.fail_on_suspect);
+  add_fail_on_option(verb, options.fail_on_host);
 }
 
 }  // namespace scalebench

@@ -60,7 +60,7 @@ std::string plan_document(const ResolvedStudy& study, const std::filesystem::pat
 ExitCode run_study(RunOptions options) {
   enter_job(options);
   const EndOptions end{.metrics = options.metrics || options.job,
-                       .fail_on_suspect = options.fail_on_suspect};
+                       .fail_on_host = options.fail_on_host};
   const ResolvedStudy study = resolve(options);
   if (!options.as_json) return measure_study(study, end);
   Console(/*speaks=*/true, /*quiet=*/true).result(plan_document(study, options.config));
@@ -78,7 +78,7 @@ void add_run(CLI::App& verb, Invocation& invocation) {
   add_format_option(verb, options.as_json)->needs(verb.get_option("--dry-run"));
   verb.add_flag("--metrics", options.metrics,
                 "also print lines for a regular expression, as inside managed jobs");
-  add_fail_on_option(verb, options.fail_on_suspect);
+  add_fail_on_option(verb, options.fail_on_host);
 }
 
 }  // namespace scalebench
