@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nightly_report.py FOLDER (results/nightly/NIGHT) writes report.html, report.md, junit.xml and
-# scalebench.prom from nightly.json and gate.csv of the night and the study's history.csv. It computes no
+# scalebench.prom from nightly.json and history.csv of the night and the study's history.csv. It computes no
 # verdict and needs no library.
 # Exit: 0 done, 2 usage, 3 done, but the night's own files contradict its verdict or cannot be read.
 from __future__ import annotations

@@ -26,12 +26,10 @@ using testing::HasSubstr;
 
 const std::vector<const Schema*>& schemas() {
   static const std::vector<const Schema*> all{
-      &samples_schema(),    &kernels_schema(),    &allreduce_schema(), &throughput_schema(),
-      &pairs_schema(),      &bound_schema(),      &suspects_schema(),  &links_schema(),
-      &accuracy_schema(),   &monitor_schema(),    &epoch_schema(),     &scaling_schema(),
-      &summary_schema(),    &losses_schema(),     &fit_schema(),       &gate_schema(),
-      &history_schema(),    &comparison_schema(), &cost_schema(),      &recovery_schema(),
-      &prediction_schema(), &laws_schema()};
+#define SCHEMA(name, ...) &name##_schema(),
+#include "bench/record/result_files.def"
+#undef SCHEMA
+  };
   return all;
 }
 

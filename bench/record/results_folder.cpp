@@ -7,12 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <random>
 #include <sstream>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "bench/machine/identity.hpp"
@@ -272,17 +270,6 @@ FolderLock::FolderLock(const fs::path& folder, const Flock& flock) : path_(folde
   if (!take(flock)) refuse(folder, holder_in(path_));
 }
 
-FolderLock FolderLock::wait_for(const fs::path& folder) {
-  for (int tries = 0;; ++tries) {
-    try {
-      return FolderLock(folder);
-    } catch (const UsageError&) {
-      if (tries >= 6000) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-  }
-}
-
 FolderLock::~FolderLock() {
   if (is_held()) ::unlink(path_.c_str());
 }
@@ -308,32 +295,6 @@ FolderLock::FolderLock(FolderLock&& other) noexcept
 bool is_lock_file(const fs::path& path) {
   const std::string name = path.filename().string();
   return name == kLockFile || name == kAloneFile;
-}
-
-NightlyLock::NightlyLock(const fs::path& results) {
-  std::error_code ignored;  // opening the file says what is wrong
-  fs::create_directories(results, ignored);
-  const fs::path path = results / ".nightly.lock";
-  descriptor_ = open_lock(path);
-  if (!descriptor_.is_open()) {
-    fail<UsageError>("cannot write '{}': {}; choose another folder with --results", path.string(),
-                     std::strerror(errno));
-  }
-  held_ = ::flock(descriptor_.number(), LOCK_EX | LOCK_NB) == 0;
-  if (!held_ && errno != EWOULDBLOCK) {
-    fail<UsageError>("cannot lock '{}': {}; choose a folder on a local disk with --results",
-                     path.string(), std::strerror(errno));
-  }
-  if (!held_) {
-    holder_ = read_file(path);
-    while (holder_.ends_with('\n')) holder_.pop_back();
-    return;
-  }
-  const std::string text =
-      fmt::format("pid {} on {} since {}\n", ::getpid(), own_host_name(), utc_label());
-  if (!write_holder(descriptor_.number(), text)) {
-    fail<UsageError>("cannot write '{}': {}", path.string(), std::strerror(errno));
-  }
 }
 
 }  // namespace scalebench

@@ -84,9 +84,6 @@ class FolderLock {
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;
 
-  /// Waits for `folder/.lock` up to a minute; for what takes milliseconds.
-  static FolderLock wait_for(const std::filesystem::path& folder);
-
   /// Throws UsageError when the folder has been moved or removed since, or its file has: what lies
   /// at its path is now another's.
   void require_held() const;
@@ -104,23 +101,5 @@ class FolderLock {
 
 /// Whether `path` is the file of a lock, which is no part of a run.
 bool is_lock_file(const std::filesystem::path& path);
-
-// One night at a time for each results folder: results/.nightly.lock, which the kernel lets go when
-// its holder ends, however that happens.
-
-class NightlyLock {
- public:
-  /// Makes `results` if need be. Throws UsageError when it cannot hold a lock.
-  explicit NightlyLock(const std::filesystem::path& results);
-
-  bool held() const { return held_; }
-  /// Who has it when we have not: "pid 7 on node0 since 2026-03-01T04:05:06Z".
-  const std::string& holder() const { return holder_; }
-
- private:
-  Descriptor descriptor_;
-  bool held_ = false;
-  std::string holder_;
-};
 
 }  // namespace scalebench

@@ -229,15 +229,6 @@ TEST(FolderLock, WorksWhereTheFileSystemHasNoLocks) {
               HasSubstr("another-host"));
 }
 
-TEST(NightlyLock, ThatCannotBeWrittenIsFreeForTheNext) {
-  const TemporaryFolder folder;
-  {
-    const FileSizeLimit full(0);
-    EXPECT_THROW(NightlyLock night(folder.path()), UsageError);
-  }
-  EXPECT_TRUE(NightlyLock(folder.path()).held());
-}
-
 // Other users of the host -------------------------------------------------------------------------
 
 /// A folder that everybody may look into.
@@ -254,10 +245,8 @@ int lock_of(const fs::path& path) {
 }
 
 TEST_F(SharedFolder, KeepsItsLocksFromOtherUsers) {
-  { const NightlyLock night(folder_.path()); }  // its file stays
   const FolderLock lock(folder_.path());
-  const auto taken = as_another_user(
-      [&] { return lock_of(folder_ / ".nightly.lock") + 2 * lock_of(folder_ / ".lock"); });
+  const auto taken = as_another_user([&] { return lock_of(folder_ / ".lock"); });
   if (!taken) GTEST_SKIP() << kNoOtherUser;
   EXPECT_EQ(*taken, 0);
 }

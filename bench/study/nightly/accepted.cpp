@@ -45,17 +45,13 @@ std::optional<AcceptedBuild> read_accepted(const fs::path& study) {
                        [](const nlohmann::json& object) { return object.get<AcceptedBuild>(); });
 }
 
-bool holds(const fs::path& folder, const std::string& name, const std::string& hash) {
-  std::error_code ignored;
-  return fs::is_regular_file(folder / name, ignored) && sha256_of_file(folder / name) == hash;
-}
-
 /// Names of `programs` that are not in `folder` as they were.
 std::vector<std::string> others_in(const fs::path& folder,
                                    const std::map<std::string, std::string>& programs) {
   std::vector<std::string> others;
   for (const auto& [name, hash] : programs) {
-    if (!holds(folder, name, hash)) others.push_back(name);
+    const fs::path file = folder / name;
+    if (!fs::is_regular_file(file) || sha256_of_file(file) != hash) others.push_back(name);
   }
   return others;
 }
@@ -101,12 +97,10 @@ AcceptedBuild accept_build(const fs::path& results, const Manifest& run,
   AcceptedBuild accepted{run.study, run.run_id, utc_label(), reason, run.tool, {}};
   for (const std::string& name : names) accepted.programs[name] = sha256_of_file(to / name);
   write_file_atomically(study / kRecord, document(accepted));
-  std::vector<fs::path> before;
-  for (const auto& entry : fs::directory_iterator(study)) {
-    const bool old = entry.path().filename().string().starts_with(kPrograms);
-    if (old && entry.path() != to) before.push_back(entry.path());
+  for (const fs::path& entry : std::vector<fs::path>(fs::directory_iterator(study), {})) {
+    const bool programs = entry.filename().string().starts_with(kPrograms);
+    if (programs && entry != to) fs::remove_all(entry);
   }
-  for (const fs::path& folder : before) fs::remove_all(folder);
   return accepted;
 }
 

@@ -16,6 +16,7 @@ ResultRow row(const std::string& run, const std::string& key, double seconds,
   its.set("run_id", run).set("started_utc", run + "T03:00:00Z").set("origin", "measured");
   return its.set("key", key)
       .set("label", "label of " + key)
+      .set("question", "machine")
       .set("seconds", seconds)
       .set("verdict", verdict);
 }
@@ -43,11 +44,48 @@ TEST(History, KeepsNightsAndBeginsThemAnewWhereAccepted) {
 
 TEST(History, DamageIsRefused) {
   const TemporaryFolder folder;
-  folder.write(
-      "history.csv",
-      "run_id,started_utc,origin,key,label,seconds,change,verdict\n1,t,m,a,a,fast,,SAME\n");
+  append_history(folder.path() / "history.csv", {row("1", "a", 1, "SAME").set("seconds", "fast")});
   EXPECT_THROW(read_history(folder.path() / "history.csv"), UsageError);
   EXPECT_THROW(machine_nights(std::vector{row("1", "a", 1, "GREAT")}, "measured"), UsageError);
+}
+
+NightCell cell_of(const std::string& key, const std::string& word, bool of_machine) {
+  NightCell cell{key, "label of " + key, word, "", of_machine, {}, {}};
+  cell.build.word = "FASTER";
+  cell.build.rounds = 12;
+  cell.build.seconds_a = 2;
+  cell.build.seconds_b = 1.8;
+  cell.build.ratio = 0.9;
+  cell.machine.verdict = MachineVerdict::machine;
+  cell.machine.nights = 20;
+  cell.machine.before = 1.5;
+  cell.machine.seconds = 2;
+  return cell;
+}
+
+TEST(History, HasARowForEachQuestionAndTheAnswerFirst) {
+  Night night;
+  night.cells = {cell_of("a", "MACHINE", true), cell_of("b", "FASTER", false),
+                 cell_of("c", "SAME", true)};
+  night.cells[2].build.rounds = 0;
+  Manifest run;
+  run.run_id = "1";
+  run.origin = "measured";
+  const std::vector<ResultRow> rows = history_rows(night, run);
+  std::string text;
+  for (const ResultRow& its : rows) {
+    text += its.get("key") + " " + its.get("question") + " " + its.get("verdict") + " " +
+            its.get("before") + " " + its.get("seconds") + "\n";
+  }
+  EXPECT_EQ(text,
+            "a machine MACHINE 1.5 2\na build FASTER 2 1.8\n"
+            "b build FASTER 2 1.8\nb machine MACHINE 1.5 2\n"
+            "c machine SAME 1.5 2\n* machine SAME  \n");
+  EXPECT_EQ(machine_nights(rows, "measured").cells.at("b").front().seconds, 2);
+  const auto anew = accepted_rows(rows, {{"a", 3}});
+  ASSERT_EQ(anew.size(), 2U) << "those that were not the same";
+  EXPECT_EQ(anew[0].get("verdict") + anew[0].get("seconds"), "ACCEPTED3");
+  EXPECT_EQ(anew[1].get("verdict") + anew[1].get("key"), "DROPPEDb");
 }
 
 TEST(History, OtavaHasANightARowAndACellAColumn) {

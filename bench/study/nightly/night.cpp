@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/nightly/history.hpp"
@@ -22,25 +23,22 @@ std::size_t urgency(const NightCell& cell) {
   return static_cast<std::size_t>(std::ranges::find(kUrgency, word) - kUrgency.begin());
 }
 
-using Pairs = std::map<std::string, CellPair>;
-
-Pairs pairs_by_key(const std::vector<Cell>& accepted, const std::vector<Cell>& tonight) {
-  Pairs pairs;
-  for (const CellPair& pair : pairs_of(accepted, tonight)) {
-    if (!pair.skipped()) pairs[pair.any().key] = pair;
+/// What is found of the build, by key.
+std::map<std::string, BuildCell> judged_builds(const NightInput& input) {
+  std::map<std::string, BuildRounds> rounds;
+  for (const CellPair& pair : pairs_of(input.accepted, input.tonight)) {
+    if (!pair.skipped()) rounds[pair.any().key].sweep = pair.samples(/*paired=*/true);
   }
-  return pairs;
-}
-
-/// Of each of the sweep's pairs.
-std::vector<BuildRounds> rounds_of(const Pairs& sweep, const Pairs& again) {
-  std::vector<BuildRounds> rounds;
-  for (const auto& [key, pair] : sweep) {
-    const auto its = again.find(key);
-    rounds.push_back({pair.samples(/*paired=*/true), {}});
-    if (its != again.end()) rounds.back().again = its->second.samples(/*paired=*/true);
+  for (const CellPair& pair : pairs_of(input.accepted_again, input.tonight_again)) {
+    const auto its = rounds.find(pair.any().key);
+    if (its != rounds.end()) its->second.again = pair.samples(/*paired=*/true);
   }
-  return rounds;
+  const auto values = std::views::values(rounds);
+  const auto judged = judge_build(std::vector<BuildRounds>(values.begin(), values.end()));
+  std::map<std::string, BuildCell> cells;
+  auto its = judged.begin();
+  for (const auto& [key, sweep] : rounds) cells.emplace(key, *its++);
+  return cells;
 }
 
 /// Tonight's values of the accepted programs.
@@ -78,15 +76,11 @@ Cells named_cells(const NightInput& input, const MachineNights& nights) {
 }
 
 void ask_build(const NightInput& input, Cells& cells) {
-  const Pairs sweep = pairs_by_key(input.accepted, input.tonight);
-  const std::vector<BuildCell> judged =
-      judge_build(rounds_of(sweep, pairs_by_key(input.accepted_again, input.tonight_again)));
-  auto its = judged.begin();
-  for (const auto& [key, pair] : sweep) {
+  for (const auto& [key, its] : judged_builds(input)) {
     NightCell& cell = cells.at(key);
-    cell.build = *its++;
-    cell.word = cell.build.word;
-    if (cell.note.empty()) cell.note = cell.build.note;
+    cell.build = its;
+    cell.word = its.word;
+    if (cell.note.empty()) cell.note = its.note;
   }
 }
 
@@ -169,11 +163,8 @@ std::string Night::title() const {
 
 std::set<std::string> suspects_of(const NightInput& sweep) {
   std::set<std::string> keys;
-  const Pairs pairs = pairs_by_key(sweep.accepted, sweep.tonight);
-  const std::vector<bool> suspects = suspects_in(rounds_of(pairs, {}));
-  std::size_t place = 0;
-  for (const auto& [key, pair] : pairs) {
-    if (suspects[place++]) keys.insert(key + "/seconds");
+  for (const auto& [key, cell] : judged_builds(sweep)) {
+    if (cell.suspect) keys.insert(key + "/seconds");
   }
   return keys;
 }
@@ -204,22 +195,6 @@ Night judge_night(const NightInput& input) {
                : doubts.empty()                             ? "PASS"
                                                             : "UNSURE";
   return night;
-}
-
-std::vector<ResultRow> gate_rows(const Night& night, const Manifest& run) {
-  std::vector<ResultRow> rows;
-  for (const NightCell& cell : night.cells) {
-    ResultRow& row = rows.emplace_back(gate_schema());
-    row.set("run_id", run.run_id).set("origin", run.origin).set("key", cell.key);
-    row.set("label", cell.label).set("verdict", cell.word).set("note", cell.note);
-    row.set("question", cell.of_machine ? "machine" : "build");
-    row.set("before", cell.before()).set("after", cell.after()).set("change", cell.change());
-    row.set("sees", cell.sees()).set("nights", cell.machine.nights);
-    if (cell.of_machine || cell.build.rounds == 0) continue;
-    row.set("change_low", cell.build.ratio_low - 1).set("change_high", cell.build.ratio_high - 1);
-    row.set("p_holm", cell.build.p_holm).set("rounds", cell.build.rounds);
-  }
-  return rows;
 }
 
 }  // namespace scalebench

@@ -24,6 +24,12 @@ struct NightInput {
   std::string early;  // not empty: why it ended before its end; nothing is judged
 };
 
+/// Whether a cell with this word is one to look at: not where it is undecided for no other reason
+/// than that the machine is not yet known.
+inline bool needs_look(std::string_view word, bool of_machine) {
+  return word != "SAME" && !(of_machine && word == "UNDECIDED");
+}
+
 struct NightCell {
   std::string key, label;
   std::string word = "MISSING";  // or FASTER SLOWER SAME UNDECIDED WATCHED MACHINE
@@ -36,9 +42,7 @@ struct NightCell {
   double before() const { return of_machine ? machine.before : build.seconds_a; }
   double after() const { return of_machine ? machine.seconds : build.seconds_b; }
   /// Relative to `before`; positive is slower. NaN: not known.
-  double change() const { return of_machine ? machine.change : build.ratio - 1; }
-  /// The smallest change that it would have shown; NaN: none.
-  double sees() const { return of_machine ? machine.limit : build.smallest_effect; }
+  double change() const { return of_machine ? machine.change : build.change(); }
 };
 
 struct Night {
@@ -57,8 +61,5 @@ struct Night {
 std::set<std::string> suspects_of(const NightInput& sweep);
 
 Night judge_night(const NightInput& input);
-
-/// Rows of gate.csv. What tells nights apart (run_id, origin) is in `common`, as for history_rows.
-std::vector<ResultRow> gate_rows(const Night& night, const Manifest& run);
 
 }  // namespace scalebench

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "bench/record/file.hpp"
@@ -50,6 +52,7 @@ NightInput quiet(int nights) {
       ResultRow& row = input.history.emplace_back(history_schema());
       row.set("run_id", night).set("origin", "measured").set("key", cell.key);
       row.set("label", "its label").set("seconds", 1.0).set("verdict", "SAME");
+      row.set("question", "machine");
     }
   }
   return input;
@@ -167,13 +170,42 @@ TEST(NightRecord, NamesHostsThatAreDeadOrAtFault) {
 TEST(NightRecord, TheFolderOfAnotherStudyIsNotPublishedInto) {
   const TemporaryFolder night, to;
   for (const char* const name :
-       {"report.html", "report.md", "junit.xml", "scalebench.prom", "gate.csv"}) {
+       {"report.html", "report.md", "junit.xml", "scalebench.prom", "history.csv"}) {
     night.write(name, "one");
   }
   night.write(kNightRecord, R"({"study": "quick"})");
   publish(night.path(), to.path());
   night.write(kNightRecord, R"({"study": "full"})");
   EXPECT_THROW(publish(night.path(), to.path()), UsageError);
+}
+
+/// A night of that exit code in `results`, as it was written; returns what of it is kept.
+std::string kept_of(const std::filesystem::path& results, NightRecord record, int settled) {
+  write_night(results, record);
+  record.exit_code = settled;
+  settle_night(results, record);
+  const auto study = study_folder(results, record.run.study, record.run.environment);
+  const auto last = study / "last_success.json";
+  const std::string written = read_file(results / "nightly" / record.run.run_id / kNightRecord);
+  const auto said = nlohmann::json::parse(written)["last_success"];
+  return fmt::format("{} {}", std::filesystem::exists(last) ? "kept" : "none",
+                     said.is_null() ? "never" : said["run"].get<std::string>());
+}
+
+TEST(NightRecord, OnlyAPublishedSuccessIsTheLastOne) {
+  const TemporaryFolder results;
+  NightRecord record;
+  record.run.study = "quick";
+  record.run.run_id = "1";
+  EXPECT_EQ(kept_of(results.path(), record, 3), "none never") << "it could not be published";
+  record.run.run_id = "2";
+  record.rehearsal = "slower=0.3";
+  EXPECT_EQ(kept_of(results.path(), record, 0), "none never");
+  record.rehearsal = "";
+  record.run.run_id = "3";
+  EXPECT_EQ(kept_of(results.path(), record, 0), "kept 3");
+  record.run.run_id = "4";
+  EXPECT_EQ(kept_of(results.path(), record, 3), "kept 3");
 }
 
 std::vector<PlannedLaunch> plan_of(const std::vector<std::string>& names) {

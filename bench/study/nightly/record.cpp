@@ -10,7 +10,6 @@
 #include "bench/launch/process.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/measure/statistics.hpp"
-#include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/json_members.hpp"
 #include "bench/study/analysis/stored_run.hpp"
@@ -24,8 +23,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* kLastSuccess = "last_success.json";
-
-json known(double value) { return std::isfinite(value) ? json(value) : json(); }
 
 json record_in(const fs::path& file) {
   return fs::exists(file) ? json_or_null(read_file(file)) : json();
@@ -68,63 +65,48 @@ json changes_of(const json& before, const json& after) {
   return changes;
 }
 
-json json_of(const AcceptedTonight& accepted) {
-  if (!accepted.accepted) return nullptr;
-  const AcceptedBuild& build = *accepted.accepted;
-  return {{"run", build.run_id},
-          {"utc", build.accepted_utc},
-          {"reason", nullable(build.reason)},
-          {"commit", nullable(build.tool.commit)}};
+json last_success_in(const fs::path& study) {
+  const json last = record_in(study / kLastSuccess);
+  if (!last.is_object()) return nullptr;
+  return {{"run", last["run"]}, {"utc", last["finished_utc"]}};
 }
 
 json json_of(const NightRecord& record, const fs::path& study) {
-  const auto& [run, night, exit_code, rehearsal, accepted] = record;
-  json programs = json::array();
-  for (const auto& [name, before, after] : accepted.changed) {
+  const auto& [run, night, exit_code, rehearsal, tonight] = record;
+  json accepted, programs = json::array();
+  if (tonight.accepted) {
+    accepted = {{"run", tonight.accepted->run_id},
+                {"utc", tonight.accepted->accepted_utc},
+                {"reason", nullable(tonight.accepted->reason)},
+                {"commit", nullable(tonight.accepted->tool.commit)}};
+  }
+  for (const auto& [name, before, after] : tonight.changed) {
     programs.push_back({{"name", name}, {"accepted", before}, {"tonight", after}});
   }
+  const std::string now = utc_label();
+  const bool success = exit_code == 0 && rehearsal.empty();
+  const json facts = facts_of(run);
   return {
       {"run", run.run_id},
       {"study", run.study},
       {"host", own_host_name()},
       {"started_utc", run.started_utc},
-      {"finished_utc", utc_label()},
+      {"finished_utc", now},
       {"verdict", night.word},
       {"title", night.title()},
       {"reasons", night.reasons},
       {"exit_code", exit_code},
       {"rehearsal", nullable(rehearsal)},
-      {"together", {{"change", known(night.together.change)}, {"machine", night.together.machine}}},
       {"commit", nullable(run.tool.commit)},
-      {"accepted", json_of(accepted)},
+      {"accepted", accepted},
       {"accepted_now", nullptr},
       {"changed_programs", programs},
-      {"last_success", nullptr},
-      {"changes", json::array()},
+      {"last_success", success ? json{{"run", run.run_id}, {"utc", now}} : last_success_in(study)},
+      {"facts", facts},
+      {"changes", changes_of(record_in(study / kLastSuccess)["facts"], facts)},
       {"hosts_at_fault", hosts_at_fault(run)},
       {"suspect_line", nullable(run.suspect_line)},
       {"history", (study.filename() / history_schema().file).string()}};
-}
-
-/// Rows of history.csv: the accepted programs' cells; none of a night that measured none of them.
-std::vector<ResultRow> history_rows(const Night& night, const Manifest& run) {
-  std::vector<ResultRow> rows;
-  const auto add = [&](const std::string& key, const std::string& label) -> ResultRow& {
-    ResultRow& row = rows.emplace_back(history_schema());
-    row.set("run_id", run.run_id).set("started_utc", run.started_utc).set("origin", run.origin);
-    return row.set("key", key).set("label", label);
-  };
-  const auto measured = [](const NightCell& cell) { return !std::isnan(cell.machine.seconds); };
-  if (std::ranges::none_of(night.cells, measured)) return rows;
-  for (const NightCell& cell : night.cells) {
-    const MachineCell& its = cell.machine;
-    if (std::isnan(its.seconds) && its.nights == 0) continue;  // not one of its cells
-    add(cell.key, cell.label).set("seconds", its.seconds).set("change", its.change);
-    rows.back().set("verdict", name_of(its.verdict));
-  }
-  add(kTogether, "all cells together").set("change", night.together.change);
-  rows.back().set("verdict", night.together.machine ? "MACHINE" : "SAME");
-  return rows;
 }
 
 }  // namespace
@@ -145,33 +127,35 @@ fs::path write_night(const fs::path& results, const NightRecord& record) {
   const Manifest& run = record.run;
   const fs::path folder = results / "nightly" / run.run_id;
   const fs::path study = study_folder(results, run.study, run.environment);
-  fs::create_directories(folder);
-  fs::create_directories(study);
-  write_file_atomically(folder / gate_schema().file,
-                        csv_text(gate_schema(), gate_rows(record.night, run)));
-  json written = json_of(record, study);
-  const json last = record_in(study / kLastSuccess), facts = facts_of(run);
-  if (last.is_object()) {
-    written["last_success"] = {{"run", last["run"]}, {"utc", last["utc"]}};
-    written["changes"] = changes_of(last["facts"], facts);
+  const std::vector<ResultRow> rows = history_rows(record.night, run);
+  append_history(folder / history_schema().file, rows);
+  const auto is_of_machine = [](const NightCell& cell) {
+    return !std::isnan(cell.machine.seconds);
+  };
+  if (record.rehearsal.empty() && std::ranges::any_of(record.night.cells, is_of_machine)) {
+    append_history(study / history_schema().file, rows);
   }
-  if (record.rehearsal.empty()) {
-    append_history(study / history_schema().file, history_rows(record.night, run));
-    if (record.exit_code == 0) {
-      const json success{{"run", run.run_id}, {"utc", written["finished_utc"]}};
-      written["last_success"] = success;
-      json kept = success;
-      kept["facts"] = facts;
-      write_file_atomically(study / kLastSuccess, document(kept));
-    }
-  }
-  write_file_atomically(folder / kNightRecord, document(written));
+  write_file_atomically(folder / kNightRecord, document(json_of(record, study)));
   return folder;
 }
 
+void settle_night(const fs::path& results, const NightRecord& record) {
+  const fs::path file = results / "nightly" / record.run.run_id / kNightRecord;
+  const fs::path study = study_folder(results, record.run.study, record.run.environment);
+  json written = record_in(file);
+  if (written["exit_code"] != record.exit_code) {
+    written["exit_code"] = record.exit_code;
+    written["last_success"] = last_success_in(study);
+    write_file_atomically(file, document(written));
+  } else if (record.exit_code == 0 && record.rehearsal.empty()) {
+    fs::create_directories(study);
+    write_file_atomically(study / kLastSuccess, read_file(file));
+  }
+}
+
 void publish(const fs::path& folder, const fs::path& to) {
-  constexpr std::array kFiles{"report.html",     "report.md", "junit.xml",
-                              "scalebench.prom", "gate.csv",  kNightRecord};
+  constexpr std::array kFiles{"report.html",     "report.md",   "junit.xml",
+                              "scalebench.prom", "history.csv", kNightRecord};
   fs::create_directories(to);
   const json there = record_in(to / kNightRecord), mine = record_in(folder / kNightRecord);
   if (there.is_object() && there.value("study", json()) != mine.value("study", json())) {
@@ -183,8 +167,8 @@ void publish(const fs::path& folder, const fs::path& to) {
   }
 }
 
-Acceptance accept_night(const fs::path& results, const std::string& run_id,
-                        const std::string& reason) {
+std::string accept_night(const fs::path& results, const std::string& run_id,
+                         const std::string& reason) {
   const fs::path folder = results / "nightly" / run_id;
   json record = record_in(folder / kNightRecord);
   if (!record.is_object()) fail<UsageError>("{} is no night in {}", run_id, results.string());
@@ -192,31 +176,23 @@ Acceptance accept_night(const fs::path& results, const std::string& run_id,
     fail<UsageError>("{} was a rehearsal, and is never accepted", run_id);
   }
   const Manifest run = read_manifest(results / run_id);
-  Acceptance acceptance{accept_build(results, run, reason), {}, {}};
+  const AcceptedBuild build = accept_build(results, run, reason);
+  std::string said = fmt::format("accepted: {}, build {}\n", run_id, build.tool.name());
   const fs::path history =
       study_folder(results, run.study, run.environment) / history_schema().file;
   std::map<std::string, double> seconds;
   for (const Cell& cell : cells_of(read_stored_run(results / run_id, WithSamples::no))) {
     if (cell.measured()) seconds[cell.key] = median_of(cell.seconds);
   }
-  const CsvTable gate = CsvTable::read(folder / gate_schema().file);
-  std::vector<ResultRow> rows;
-  for (std::size_t i = 0; i < gate.size(); ++i) {
-    const std::string &word = gate.text(i, "verdict"), &key = gate.text(i, "key");
-    const bool few_nights = word == "UNDECIDED" && gate.text(i, "question") == "machine";
-    if (word == "SAME" || few_nights) continue;
-    const auto its = seconds.find(key);
-    const bool gone = its == seconds.end();
-    ResultRow& row = rows.emplace_back(history_schema());
-    row.set("run_id", run_id).set("started_utc", run.started_utc).set("origin", run.origin);
-    row.set("key", key).set("label", gate.text(i, "label"));
-    row.set("verdict", gone ? kDropped : kAccepted).set("seconds", gone ? NAN : its->second);
-    (gone ? acceptance.dropped : acceptance.anew).push_back(gate.text(i, "label"));
+  const auto rows = accepted_rows(read_history(folder / history_schema().file), seconds);
+  for (const ResultRow& row : rows) {
+    said += row.get("verdict") == kDropped ? "dropped: " : "nights begin anew: ";
+    said += row.get("label") + "\n";
   }
   append_history(history, rows);
-  record["accepted_now"] = {{"utc", acceptance.build.accepted_utc}, {"reason", reason}};
+  record["accepted_now"] = {{"utc", build.accepted_utc}, {"reason", reason}};
   write_file_atomically(folder / kNightRecord, document(record));
-  return acceptance;
+  return said;
 }
 
 }  // namespace scalebench

@@ -24,12 +24,6 @@ bool is_suspect(const CellComparison& cell) {
   return (p_slower(cell) <= kSuspicion && change >= kLeastChange) || change > kSeen;
 }
 
-std::vector<CellComparison> compared_sweeps(std::span<const BuildRounds> cells) {
-  std::vector<CellSamples> sweeps;
-  for (const BuildRounds& cell : cells) sweeps.push_back(cell.sweep);
-  return compare_cells(sweeps);
-}
-
 /// What the rerun makes of a suspect, which `cell` is by all rounds.
 void answer(BuildCell& cell, const CellComparison& sweep, const CellSamples& again) {
   const CellComparison rerun = compare_cells(std::vector{again}).front();
@@ -45,17 +39,12 @@ void answer(BuildCell& cell, const CellComparison& sweep, const CellSamples& aga
 
 }  // namespace
 
-std::vector<bool> suspects_in(std::span<const BuildRounds> cells) {
-  std::vector<bool> suspects;
-  for (const CellComparison& cell : compared_sweeps(cells)) suspects.push_back(is_suspect(cell));
-  return suspects;
-}
-
 std::vector<BuildCell> judge_build(std::span<const BuildRounds> cells) {
-  const std::vector<CellComparison> sweeps = compared_sweeps(cells);
   std::vector<CellSamples> all;
+  for (const BuildRounds& cell : cells) all.push_back(cell.sweep);
+  const std::vector<CellComparison> sweeps = compare_cells(all);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    CellSamples& samples = all.emplace_back(cells[i].sweep);
+    CellSamples& samples = all[i];
     if (!is_suspect(sweeps[i])) continue;  // a control's rerun says nothing new of it
     const CellSamples& again = cells[i].again;
     samples.a.insert(samples.a.end(), again.a.begin(), again.a.end());
@@ -67,7 +56,8 @@ std::vector<BuildCell> judge_build(std::span<const BuildRounds> cells) {
     BuildCell& cell = judged.emplace_back(found);
     cell.word = name_of(found.verdict);
     cell.rounds = std::min(all[i].a.size(), all[i].b.size());
-    if (is_suspect(sweeps[i])) {
+    cell.suspect = is_suspect(sweeps[i]);
+    if (cell.suspect) {
       answer(cell, sweeps[i], cells[i].again);
     } else if (found.verdict == Verdict::slower) {
       cell.word = "UNDECIDED";  // only what was slower again is slower

@@ -33,12 +33,13 @@ struct BuildCell : CellComparison {
   std::string_view word = "MISSING";  // FASTER SLOWER SAME UNDECIDED MISSING
   std::string_view note;
   std::size_t rounds = 0;  // of both sides, a suspect's rerun among them
+  bool suspect = false;    // looks slower in the sweep, and is to be measured again
   bool open = false;       // a suspect without an answer
+
+  double change() const { return ratio - 1; }
 };
 
-/// Whether each cell looks slower, and is to be measured again: by chance alone one in fifty.
-std::vector<bool> suspects_in(std::span<const BuildRounds> cells);
-
+/// Suspects are by chance alone one cell in fifty.
 std::vector<BuildCell> judge_build(std::span<const BuildRounds> cells);
 
 // Did the machine become slower? The accepted programs' cells against their own nights.
@@ -86,6 +87,9 @@ struct MachineCell : CellNight {
   double before = std::nan("");  // their median, in seconds
   double change = std::nan("");
   double limit = std::nan("");  // a larger change is WATCHED; NaN: too few nights
+
+  /// Whether there is a night of it.
+  bool is_known() const { return nights > 0 || !std::isnan(seconds); }
 };
 
 struct MachineTonight {

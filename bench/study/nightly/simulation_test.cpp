@@ -68,11 +68,10 @@ Rates build_rates(Noise noise, int count, double slower, int nights) {
     std::vector<BuildRounds> cells;
     const auto of = [&](int cell) { return cell == 0 ? slower : 1.0; };
     for (int i = 0; i < kCells; ++i) cells.push_back({rounds(noise, random, count, of(i)), {}});
-    const std::vector<bool> suspects = suspects_in(cells);
+    const std::vector<BuildCell> sweep = judge_build(cells);
     for (int i = 0; i < kCells; ++i) {
-      if (suspects[static_cast<std::size_t>(i)]) {
-        cells[static_cast<std::size_t>(i)].again = rounds(noise, random, count, of(i));
-      }
+      const auto place = static_cast<std::size_t>(i);
+      if (sweep[place].suspect) cells[place].again = rounds(noise, random, count, of(i));
     }
     const std::vector<BuildCell> judged = judge_build(cells);
     for (std::size_t i = 0; i < judged.size(); ++i) {

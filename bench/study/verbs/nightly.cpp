@@ -33,18 +33,10 @@ using nlohmann::json;
 constexpr std::int64_t kRounds = 12;
 
 struct NightlyOptions : StudyChoice {
-  std::string fail_on;
+  std::vector<std::string> fail_on;
   std::string publish;
   std::string inject;
 };
-
-std::vector<std::string> fail_on_of(const NightlyOptions& options) {
-  constexpr std::array<std::string_view, 2> kStates{"host", "unsure"};
-  if (options.fail_on.empty()) return {};
-  std::vector<std::string> states = split_list("--fail-on", options.fail_on);
-  for (const std::string& state : states) require_known("--fail-on", state, kStates);
-  return states;
-}
 
 /// The program that a fault can be put into. Throws UsageError for what is no fault.
 std::string program_of(const std::string& inject) {
@@ -151,19 +143,15 @@ int exit_code_of(const Night& night, const Manifest& run, const std::vector<std:
 
 /// For a terminal: the cells that need a look, and the title.
 std::string night_text(const Night& night) {
-  constexpr std::size_t kMostLines = 40;
   std::string text;
-  std::size_t lines = 0;
   for (const NightCell& cell : night.cells) {
-    const bool few_nights = cell.of_machine && cell.word == "UNDECIDED";
-    if (cell.word == "SAME" || few_nights || ++lines > kMostLines) continue;
+    if (!needs_look(cell.word, cell.of_machine)) continue;
     const std::string change =
         std::isnan(cell.change()) ? "-" : fmt::format("{:+.1f} %", 100 * cell.change());
     text += fmt::format("{:<9} {:>8}  {:<20}  {}{}\n", cell.word, change,
                         show_time(cell.before()) + " -> " + show_time(cell.after()), cell.label,
                         cell.note.empty() ? "" : "  (" + cell.note + ")");
   }
-  if (lines > kMostLines) text += fmt::format("... and {} more: gate.csv\n", lines - kMostLines);
   return text + night.title() + "\n";
 }
 
@@ -172,7 +160,7 @@ ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord 
                   Console& console) {
   input.origin = record.run.origin;
   record.night = judge_night(input);
-  record.exit_code = exit_code_of(record.night, record.run, fail_on_of(options));
+  record.exit_code = exit_code_of(record.night, record.run, options.fail_on);
   const fs::path folder = write_night(options.results, record);
   // Whatever goes wrong from here on, the night is told as far as it can be.
   const auto attempt = [&](const char* what, const auto& work) {
@@ -196,6 +184,7 @@ ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord 
       publish(folder, options.publish);
     });
   }
+  settle_night(options.results, record);
   if (!record.rehearsal.empty()) console.note("a rehearsal: " + record.rehearsal);
   for (const std::string& host : hosts_at_fault(record.run)) console.warn(printable(host));
   console.result(night_text(record.night));
@@ -204,15 +193,25 @@ ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord 
                        console, static_cast<ExitCode>(record.exit_code));
 }
 
-ExitCode busy(const fs::path& results, const NightlyLock& lock, Console& console) {
-  console.warn(
-      fmt::format("another night is being measured into {}: {}", results.string(), lock.holder()));
-  return ExitCode::incomplete;
+/// One night at a time; none and a warning while there is another one.
+std::optional<FolderLock> only_night(const fs::path& results, Console& console) {
+  const fs::path nights = results / "nightly";
+  std::error_code ignored;  // the next line says what is wrong
+  fs::create_directories(nights, ignored);
+  require_room(nights, 0);
+  try {
+    return FolderLock(nights);
+  } catch (const UsageError& error) {
+    console.warn(fmt::format("another night is being measured: {}", error.what()));
+    return {};
+  }
 }
 
 ExitCode nightly(NightlyOptions options) {
   if (options.config.empty()) fail<UsageError>("nightly takes a config to measure");
-  fail_on_of(options);
+  for (const std::string& state : options.fail_on) {
+    require_known("--fail-on", state, std::array<std::string_view, 2>{"host", "unsure"});
+  }
   Console console(/*speaks=*/true, options.quiet);
   const NightSetup setup = setup_of(options);
   if (options.dry_run) {
@@ -220,8 +219,8 @@ ExitCode nightly(NightlyOptions options) {
     if (setup.beside) console.result("# each in turns with the accepted programs\n");
     return ExitCode::ok;
   }
-  const NightlyLock lock(options.results);
-  if (!lock.held()) return busy(options.results, lock, console);
+  const std::optional<FolderLock> lock = only_night(options.results, console);
+  if (!lock) return ExitCode::incomplete;
   const Interruption interruption;
   const std::string started_utc = utc_label();
   NightInput input;
@@ -274,13 +273,9 @@ ExitCode accept(const NightsOptions& options) {
       last ? last_night(options.results) : name_in(options.results, options.run);
   Console console(/*speaks=*/true, /*quiet=*/false);
   // A night that runs beside the build of before would go on with this one.
-  const NightlyLock lock(options.results);
-  if (!lock.held()) return busy(options.results, lock, console);
-  const Acceptance accepted = accept_night(options.results, run, options.reason);
-  std::string text = fmt::format("accepted: {}, build {}\n", run, accepted.build.tool.name());
-  for (const std::string& label : accepted.anew) text += "nights begin anew: " + label + "\n";
-  for (const std::string& label : accepted.dropped) text += "dropped: " + label + "\n";
-  console.result(text);
+  const std::optional<FolderLock> lock = only_night(options.results, console);
+  if (!lock) return ExitCode::incomplete;
+  console.result(accept_night(options.results, run, options.reason));
   return ExitCode::ok;
 }
 
@@ -314,7 +309,9 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
       options_of<NightlyOptions>(verb, invocation, nightly, unless_dry_run<NightlyOptions>);
   verb.add_option("config", options.config, "TOML file of the study, as configs/quick.toml");
   verb.add_option("--fail-on", options.fail_on,
-                  "host, unsure: what ends with 1 beside a slower build or machine");
+                  "host, unsure: what ends with 1 beside a slower build or machine")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb.add_option("--publish", options.publish,
                   "copy the reports into this folder too, as for Prometheus' textfile collector");
   verb.add_option("--ranks", options.ranks, "numbers of ranks, as 1,2,4, instead of the config's");

@@ -21,7 +21,7 @@ def write_junit(night: Night) -> str:
     for cell in night.cells:
         outcome = CELLS.get(cell["verdict"], "error")
         case = add(suite, "cell", label(cell), outcome, f"{plain(cell['verdict'], 40)}: {one_line(cell)}")
-        seconds = cell.number("after")
+        seconds = cell.number("seconds")
         if seconds == seconds:
             case.set("time", f"{seconds:.9f}")
     cases = list(suite.iter("testcase"))

@@ -21,7 +21,7 @@ def write_markdown(night: Night) -> str:
         listed(night, "changes", "What else changed since the last good night", ["what", "before", "after"]),
         cells(night),
         f"Run {text_of(night.text('run'))}, {text_of(night.text('started_utc'), 40)}, {text_of(night.text('host'))}. "
-        "Everything: report.html and gate.csv of the same folder.",
+        "Everything: report.html and history.csv of the same folder.",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -42,4 +42,4 @@ def cells(night: Night) -> str:
 
 
 def more(count: int) -> str:
-    return f"\n\n{count - MOST} more in gate.csv and nightly.json" if count > MOST else ""
+    return f"\n\n{count - MOST} more in history.csv and nightly.json" if count > MOST else ""

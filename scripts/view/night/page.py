@@ -91,7 +91,7 @@ def cells(night: Night) -> Html:
     )
     cards = [card(cell, past.get(cell["key"], [])) for cell in found[:MOST_CARDS]]
     more = len(found) - len(cards)
-    rest = element("p", f"{more} more in ", link("gate.csv", "gate.csv"), css="muted") if more > 0 else ""
+    rest = element("p", f"{more} more in ", link("history.csv", "history.csv"), css="muted") if more > 0 else ""
     return section("Cells that need a look", element("p", words, css="muted"), element("div", *cards, css="cells"), rest)
 
 
@@ -117,7 +117,7 @@ def all_cells(night: Night) -> Html:
         for cell in night.cells
     ]  # fmt: skip
     head = ["verdict", "cell", "before → after", "change", "against", "sees"]
-    shown = table(head, rows, numbers=[3, 5], wrap=[1], most=MOST_LISTED, rest="gate.csv")
+    shown = table(head, rows, numbers=[3, 5], wrap=[1], most=MOST_LISTED, rest="history.csv")
     return section("Every cell", element("details", element("summary", f"{len(night.cells)} cells"), shown))
 
 
@@ -125,6 +125,6 @@ def footer(night: Night) -> Html:
     rows = [[name, element("code", plain(night.text(*path), 200))] for name, path in (
         ("run", ("run",)), ("started", ("started_utc",)), ("finished", ("finished_utc",)), ("exit code", ("exit_code",)),
         ("accepted build", ("accepted", "run")), ("last good night", ("last_success", "run"))) if night.text(*path)]  # fmt: skip
-    names = [name for name in ("gate.csv", "nightly.json") if (night.folder / name).is_file()]
+    names = [name for name in ("history.csv", "nightly.json") if (night.folder / name).is_file()]
     links = joined(link(name, name) for name in names)
     return element("footer", table(["provenance", ""], rows, wrap=[1]), element("p", links))

@@ -17,7 +17,7 @@ def write_textfile(night: Night) -> str:
     study = {"study": plain(night.text("study") or "unknown", 80)}
     counts = night.counts()
     cells = night.cells[:MOST_CELLS]
-    seconds = [({**study, "cell": label(cell)}, cell.number("after")) for cell in cells]
+    seconds = [({**study, "cell": label(cell)}, cell.number("seconds")) for cell in cells]
     hosts = [({**study, "host": host.split(":")[0]}, 1.0) for host in night.lines("hosts_at_fault")]
     exit_code = night.value("exit_code")
     gauges: list[tuple[str, str, Iterable[Sample]]] = [

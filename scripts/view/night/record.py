@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One night as `scalebench nightly` left it: nightly.json, gate.csv, and the study's history.csv. Read
+# One night as `scalebench nightly` left it: nightly.json, its history.csv, and the study's. Read
 # defensively: a PASS is believed only as far as the cells bear it out.
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NoNight(Exception):
 class Night:
     folder: Path
     content: dict[str, Any]  # of nightly.json
-    cells: list[Row]  # of gate.csv, what needs a look first
+    cells: list[Row]  # of its history.csv, of each the row with its verdict; what needs a look first
     verdict: str
     doubts: list[str]  # why the verdict is not the one that nightly.json states
 
@@ -98,7 +98,10 @@ def read_night(folder: Path) -> Night:
     if not isinstance(content, dict) or content.get("schema_version") != 1:
         doubts = doubts or ["nightly.json is not an object of schema_version 1"]
         content = {}
-    cells = read_rows(folder, "gate.csv")
+    answers: dict[str, Row] = {}
+    for row in read_rows(folder, "history.csv"):
+        answers.setdefault(row["key"], row)
+    cells = [row for key, row in answers.items() if key != "*"]
     verdict = as_text(content.get("verdict"))
     if not doubts:
         doubts = contradictions(content, verdict, Counter(cell["verdict"] for cell in cells))
@@ -115,8 +118,8 @@ def contradictions(content: dict[str, Any], verdict: str, counts: Counter[str]) 
         return []
     bad = [name for name in counts if name not in CELL_VERDICTS or name in (*ALARMS, "MISSING")]
     if not counts:
-        return ["nightly.json states PASS, but gate.csv has no cell"]
-    return [f"nightly.json states PASS, but gate.csv has cells {plain(bad[0], 40)}"] if bad else []
+        return ["nightly.json states PASS, but history.csv has no cell"]
+    return [f"nightly.json states PASS, but history.csv has cells {plain(bad[0], 40)}"] if bad else []
 
 
 def histories(night: Night) -> dict[str, list[Row]]:
@@ -126,6 +129,8 @@ def histories(night: Night) -> dict[str, list[Row]]:
     if not HISTORY.fullmatch(name):
         return past
     for row in each_row(night.folder.parent, name):
+        if row["question"] != "machine":
+            continue
         if row["verdict"] in ("ACCEPTED", "DROPPED"):
             past[row["key"]].clear()
         past[row["key"]].append(row)
@@ -142,7 +147,7 @@ def label(cell: Row) -> str:
 
 def before_after(cell: Row) -> str:
     """'200 µs → 261 µs'; a side that is not known is a dash."""
-    sides = [duration(cell.number(column)) or "–" for column in ("before", "after")]
+    sides = [duration(cell.number(column)) or "–" for column in ("before", "seconds")]
     return " → ".join(sides) if sides != ["–", "–"] else ""
 
 
@@ -164,9 +169,7 @@ def change(cell: Row) -> str:
 
 def against(cell: Row) -> str:
     """What the numbers are held against."""
-    if cell["question"] == "machine":
-        return f"{plain(cell['nights'], 20)} good nights"
-    return f"{plain(cell['rounds'], 20)} rounds beside the accepted build" if cell["rounds"] else ""
+    return "its own good nights" if cell["question"] == "machine" else "the accepted build"
 
 
 def one_line(cell: Row) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from fixtures.files import COLUMNS, write_rows
-from fixtures.night import EXIT_CODES, GOOD, NIGHT, gate_row, write_night
+from fixtures.night import EXIT_CODES, GOOD, NIGHT, cell_row, write_night
 from fixtures.page import Page
 
 SCRIPTS = Path(__file__).resolve().parents[2]
@@ -136,7 +136,7 @@ class Reports(Night):
         for value in (3, None, [1, None, {}], {"a": [1]}, "x", "../../etc/history.csv", True):
             (folder / "nightly.json").write_text(json.dumps({**content, **dict.fromkeys(names, value)}), encoding="utf-8")
             self.report(folder)
-        (folder / "gate.csv").write_text("run_id,verdict\n1,OK\n1\n\x1b[31m2,OK\n", encoding="utf-8")
+        (folder / "history.csv").write_text("run_id,verdict\n1,OK\n1\n\x1b[31m2,OK\n", encoding="utf-8")
         self.report(folder)
 
     def test_what_is_no_night_is_refused(self) -> None:
@@ -161,8 +161,8 @@ class Reports(Night):
         folder = write_night(self.results, title=EVIL, study=EVIL, host=EVIL, rehearsal=EVIL, suspect_line=EVIL, history=EVIL,
                              changes=[{"what": EVIL, "before": EVIL, "after": EVIL}], **evil)  # fmt: skip
         text = EVIL.encode("utf-8", "replace").decode()
-        rows = [{**gate_row(place, "SLOWER"), "label": text, "note": text, "key": text, "origin": text} for place in range(3)]
-        write_rows(folder / "gate.csv", COLUMNS["gate.csv"], rows)
+        rows = [{**cell_row(place, "SLOWER"), "label": text, "note": text, "key": text, "origin": text} for place in range(3)]
+        write_rows(folder / "history.csv", COLUMNS["history.csv"], rows)
         written = self.report(folder)
         self.assertIn("<script>alert(1)</script>", self.text(written))
         outside = written["report.md"].replace("<!-- -->", "")
@@ -172,7 +172,7 @@ class Reports(Night):
     def test_ten_thousand_cells_are_the_most_urgent_and_a_link(self) -> None:
         written = self.report(write_night(self.results, cells=10_000, special=["SLOWER"] * 10_000))
         self.assertLess(len(written["report.html"]), 1 << 20)
-        self.assertIn("9900 more in gate.csv", written["report.md"])
+        self.assertIn("9900 more in history.csv", written["report.md"])
         self.assertEqual(written["scalebench.prom"].count("scalebench_night_cell_seconds{"), 200)
         self.assertEqual(self.number(written, 'cells_left_out{study="nightly"}'), 9800)
 
