@@ -15,7 +15,7 @@
 namespace scalebench {
 
 struct HostOptions {
-  bool look = true;              // at links and processors, where there are several hosts
+  bool look = true;           // at links and processors, where there are several hosts
   bool fail_on_host = false;  // a host that is named makes the exit code 1
 };
 

@@ -12,7 +12,6 @@ from view.rows import Row, each_row, grouped, read_rows
 
 # What else epoch.csv knows of a case.
 COLUMNS = ("dtype", "memory_format", "threads", "samples", "optimizer", "learning_rate", "target_accuracy")
-SAME_WORK = 0.01  # so many more or fewer images are the same work, as decisions have it
 
 
 def read_cases(run: Path, name: str) -> list[Row]:
@@ -34,20 +33,6 @@ def words_of(run: Path) -> dict[tuple[str, str], tuple[str, str]]:
         if alike:
             words |= {(title, case): told for case, told in told_apart(run, title, alike).items()}
     return words
-
-
-def tell_images(rows: list[Row]) -> None:
-    """The cell `variant` of rows of a comparison, where those about one workload differ in their images."""
-    for group in grouped(rows, ("model", "dataset", "scaling")).values():
-        names: dict[int, str] = {}  # by images, one for all that are as good as equal
-        for row in group:
-            if text := text_of(row, "samples"):
-                images = int(text.split()[0])
-                near = (name for other, name in names.items() if abs(images - other) <= SAME_WORK * other)
-                row["variant"] = next(near, "") or names.setdefault(images, text)
-        if len(names) < 2:
-            for row in group:
-                row["variant"] = ""
 
 
 def told_apart(run: Path, title: str, alike: list[list[str]]) -> dict[str, tuple[str, str]]:

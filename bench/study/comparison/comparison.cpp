@@ -6,23 +6,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <iterator>
-#include <limits>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/record/columns.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/pairs.hpp"
-#include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 bool is_testable(const std::string& origin) { return origin == "measured" || origin == "emulated"; }
 
@@ -82,71 +73,27 @@ std::string why_missing(const CellPair& pair, char letter_of_b, const CellSample
   return "";
 }
 
-/// As throughput.csv has it, and of an epoch its images over its time; NaN for cells that process
-/// none.
-double images_per_s_of(const Cell& cell, double seconds) {
-  if (cell.family == CellFamily::epoch && !text_in(cell.row, "samples").empty()) {
-    return number_in(cell.row, "samples") / seconds;
-  }
-  return cell.images_per_s.empty() ? kUnknown : median_of(cell.images_per_s);
-}
-
-double busbw_of(const ResultRow& row, double seconds) {
-  if (row.schema().file != allreduce_schema().file) return kUnknown;
-  return busbw_gb_per_s(number_in(row, "size_bytes"), seconds,
-                        static_cast<int>(number_in(row, "ranks")));
-}
-
-using ScalingOf = std::map<std::string, const ResultRow*>;
-
-std::string scaling_key(const ResultRow& row) {
-  return fmt::format("{}/{}/{}/{}", row.get("case_id"), row.get("origin"), text_in(row, "ranks"),
-                     text_in(row, "nodes"));
-}
-
-ScalingOf scaling_of(const ComparedRun& run) {
-  ScalingOf found;
-  for (const ResultRow& row : run.scaling) {
-    if (row.get("status") == "ok") found.emplace(scaling_key(row), &row);
-  }
-  return found;
-}
-
-/// The columns of one side, "a" or "b", that follow from its time.
-void set_side(ResultRow& row, char side, const Cell* cell, const ScalingOf& scaling) {
+/// The columns of one side, "a" or "b".
+void set_side(ResultRow& row, char side, const Cell* cell) {
   if (cell == nullptr) return;
   row.set(fmt::format("launches_{}", side), cell->seconds.size());
-  if (!cell->measured()) return;
-  const double seconds = median_of(cell->seconds);
-  row.set(fmt::format("seconds_{}", side), seconds);
-  row.set(fmt::format("busbw_{}_gb_per_s", side), busbw_of(cell->row, seconds));
-  row.set(fmt::format("images_per_s_{}", side), images_per_s_of(*cell, seconds));
-  if (cell->family != CellFamily::epoch) return;
-  const auto found = scaling.find(scaling_key(cell->row));
-  if (found == scaling.end()) return;
-  for (const char* const end : {"", "_ci_low", "_ci_high"}) {
-    row.set(fmt::format("efficiency_{}{}", side, end),
-            found->second->get(fmt::format("efficiency{}", end)));
-  }
+  if (cell->measured()) row.set(fmt::format("seconds_{}", side), median_of(cell->seconds));
 }
 
-ResultRow described(const CellPair& pair, const std::string& label, const ComparedRun& base,
-                    const ComparedRun& run, char letter, const std::string& across) {
-  const Cell& any = pair.any();
-  ResultRow row(comparison_schema());
-  row.set("run_id", run.run_id).set("status", "ok");
-  row.set("case_id", any.row.get("case_id")).set("origin", any.row.get("origin"));
-  row.set("baseline_run", base.run_id).set("letter", std::string(1, letter));
-  row.set("family", name_of(any.family));
-  const std::string_view file = any.row.schema().file;
-  row.set("bench", file.substr(0, file.find('.'))).set("label", label);
-  row.set("ranks", text_in(any.row, "ranks"));
-  if (pair.a != nullptr && pair.b != nullptr) {
-    row.set("origin", pair.b->row.get("origin"));
-    if (!across.empty()) {
-      row.set("differs", difference_across(pair.a->row, pair.b->row, across));
-    }
+ResultRow described(const CellPair& pair, std::string label, const ComparedRun& run, char letter,
+                    const std::string& across) {
+  const ResultRow& any = pair.any().row;
+  const bool both = pair.a != nullptr && pair.b != nullptr;
+  if (both && !across.empty()) {
+    const std::string differs = difference_across(pair.a->row, pair.b->row, across);
+    if (!differs.empty()) label += fmt::format(" ({})", differs);
   }
+  ResultRow row(comparison_schema());
+  row.set("run_id", run.run_id).set("status", "ok").set("case_id", any.get("case_id"));
+  row.set("origin", (both ? pair.b->row : any).get("origin")).set("label", label);
+  row.set("letter", std::string(1, letter)).set("ranks", text_in(any, "ranks"));
+  set_side(row, 'a', pair.a);
+  set_side(row, 'b', pair.b);
   return row;
 }
 
@@ -181,51 +128,13 @@ std::vector<CellPair> sorted(const std::vector<CellPair>& pairs) {
   return result;
 }
 
-/// A case file's columns without what was measured, but for the few that rates follow from.
-const Schema& described_by(const Schema& schema) {
-  static std::map<std::string_view, Schema> narrow;
-  const auto [found, is_new] = narrow.try_emplace(schema.file, Schema{schema.file, {}});
-  if (!is_new) return found->second;
-  std::set<std::string_view> wanted{"case_id", "origin", "status",       "note",          "ranks",
-                                    "rank",    "nodes",  "images_per_s", "seconds_median"};
-  for (const std::string_view column : parameter_columns()) wanted.insert(column);
-  for (const std::string& column : schema.columns) {
-    if (wanted.contains(column)) found->second.columns.push_back(column);
-  }
-  return found->second;
-}
-
-void narrow(ResultRow& row) {
-  ResultRow few(described_by(row.schema()));
-  for (const std::string& column : few.schema().columns) few.set(column, row.get(column));
-  row = std::move(few);
-}
-
 }  // namespace
-
-ComparedRun compared_run(StoredRun run) {
-  ComparedRun compared{
-      run.manifest.run_id, run.manifest.pair, {}, rows_in(run.folder, scaling_schema())};
-  for (const Schema* const schema : case_schemas()) {
-    const auto found = run.launches.find(schema->file);
-    if (found == run.launches.end()) continue;
-    for (LaunchRows& launch : found->second) {
-      for (ResultRow& row : launch.cases) narrow(row);
-    }
-    std::vector<Cell> cells = cells_of(found->second);
-    std::ranges::move(cells, std::back_inserter(compared.cells));
-    run.launches.erase(found);
-  }
-  return compared;
-}
 
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& across) {
   Comparison comparison;
   std::vector<CellSamples> samples;
   std::vector<std::size_t> row_of;  // in comparison.rows, of each of the samples
-  const ScalingOf base_scaling = scaling_of(runs.front());
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    const ScalingOf scaling = scaling_of(runs[i]);
     const char letter = static_cast<char>('A' + i);
     const bool paired = runs[i].run_id == runs.front().run_id ||
                         (!runs[i].pair.empty() && runs[i].pair == runs.front().pair);
@@ -236,9 +145,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
     const std::vector<std::string> labels = labels_of(shown);
     for (std::size_t k = 0; k < pairs.size(); ++k) {
       const CellPair& pair = pairs[k];
-      ResultRow row = described(pair, labels[k], runs.front(), runs[i], letter, across);
-      set_side(row, 'a', pair.a, base_scaling);
-      set_side(row, 'b', pair.b, scaling);
+      ResultRow row = described(pair, labels[k], runs[i], letter, across);
       if (pair.skipped()) {
         row.set("status", "skipped").set("note", pair.any().note);
         ++comparison.skipped;

@@ -19,7 +19,6 @@ struct ComparedRun {
   std::string pair;  // as in the manifest: runs with the same word are compared round by round, as
                      // is a run with itself
   std::vector<Cell> cells;
-  std::vector<ResultRow> scaling;  // of its scaling.csv
 };
 
 struct Comparison {
@@ -37,8 +36,5 @@ struct Comparison {
 /// Compares every later run with the first; Holm's correction is over the cells of all of them.
 /// `across`: the column across which join_across has joined the cells; empty: none.
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& across);
-
-/// The run as far as compare_runs looks at it: a cell's row keeps only what describes it.
-ComparedRun compared_run(StoredRun run);
 
 }  // namespace scalebench

@@ -5,419 +5,401 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
-#include <string_view>
-#include <utility>
 
+#include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
-#include "bench/study/analysis/pairs.hpp"
-#include "bench/study/comparison/cost.hpp"
-#include "bench/study/comparison/ratio.hpp"
+#include "bench/measure/statistics.hpp"
 
 namespace scalebench {
 namespace {
 
-/// The members of an answer, in their order.
-const Schema& answer() {
-  static const Schema schema{
-      "compare.json",
-      ColumnNames("run_id$ case_id$ origin$ status$ note$ baseline_run$ instance_a$ instance_b$ "
-                  "model$ dataset$ scaling$ samples gradient_sync_a$ gradient_sync_b$ ranks_a "
-                  "ranks_b nodes_a nodes_b seconds_a seconds_b time_ratio time_ratio_low "
-                  "time_ratio_high faster$ usd_a usd_b usd_ratio usd_ratio_low usd_ratio_high "
-                  "cheaper$ equal_usd_per_hour break_even_epochs sentence$ unknown$")};
-  return schema;
-}
-
-// Epochs whose images differ by more are other work.
-constexpr double kSameWork = 0.01;
-
-/// From so many launches a side on an interval of a ratio holds it in 95 % and more (simulated: 97;
-/// 90 and 67 of three and two).
-constexpr double kLaunchesThatTell = 4;
-
-using Rows = std::vector<const ResultRow*>;
-
-double seconds_of(const ResultRow& cost) { return number_in(cost, "seconds_median"); }
-double usd_of(const ResultRow& cost) { return number_in(cost, "usd_per_epoch"); }
-/// Of one type the cost goes with it, whatever an hour costs.
-double instance_seconds(const ResultRow& cost) {
-  return number_in(cost, "nodes") * seconds_of(cost);
-}
-
-bool is_whole(const ResultRow& row) { return row.get("whole") == "1"; }
-bool is_timed(const ResultRow& row) { return row.get("status") == "ok" && seconds_of(row) > 0; }
+constexpr double kSameWork = 0.01;  // epochs whose images differ by more are other work
 
 /// One of the types that are compared.
 struct InstanceType {
-  std::string name;  // with its run, where another one is of that type
-  Rows epochs{};
-  const ResultRow* first = nullptr;  // of any row
+  std::string name;
+  const std::vector<Cost>& costs;
 };
 
-/// What was trained, and how that is known: rows of one such thing may meet.
-std::string work_of(const ResultRow& row) {
-  const std::string& samples = row.get("samples");
-  return fmt::format("{}, {} images, {}", workload_of(row), samples.empty() ? "unknown" : samples,
-                     row.get("origin"));
+double instance_seconds(const Cost& cost) { return cost.nodes * cost.time().value; }
+
+bool may_meet(const Cost& a, const Cost& b) {
+  const bool origins = a.origin == b.origin || a.origin == "predicted" || b.origin == "predicted";
+  return origins && a.workload == b.workload && std::abs(a.images / b.images - 1) <= kSameWork;
 }
 
-bool may_meet(const ResultRow& a, const ResultRow& b) {
-  const std::string &of_a = a.get("origin"), &of_b = b.get("origin");
-  const bool origins = of_a == of_b || of_a == "predicted" || of_b == "predicted";
-  const double images = number_in(a, "samples") / number_in(b, "samples");
-  return origins && workload_of(a) == workload_of(b) && std::abs(images - 1) <= kSameWork;
+std::string work_of(const Cost& cost) {
+  if (cost.steps) return cost.workload;
+  return std::isnan(cost.images) ? cost.workload + ", unknown images"
+                                 : fmt::format("{}, {} images", cost.workload, cost.images);
 }
 
-/// The cheapest; of those within the floor of it the fastest.
-const ResultRow& best_of(const Rows& rows) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const ResultRow* const row : rows) least = std::min(least, instance_seconds(*row));
-  const ResultRow* best = nullptr;
-  for (const ResultRow* const row : rows) {
-    if (instance_seconds(*row) > least * (1 + kFloor)) continue;
-    if (best == nullptr || seconds_of(*row) < seconds_of(*best)) best = row;
+/// Whether a number says something of another start: a measured one does not, without others.
+bool is_testable(const Cost& cost) { return cost.origin == "measured" || cost.seconds.size() > 1; }
+
+// What came out, in words.
+
+int digits_of(double ratio) { return ratio >= 9.95 ? 0 : ratio >= 2 ? 1 : 2; }
+
+/// The same with A and B exchanged where B is the better one.
+CellComparison of_better(const Odds& odds) {
+  CellComparison found = odds.found;
+  if (found.ratio >= 1) return found;
+  found.ratio = 1 / odds.found.ratio;
+  found.ratio_low = 1 / odds.found.ratio_high;
+  found.ratio_high = 1 / odds.found.ratio_low;
+  return found;
+}
+
+std::string with_ends(const CellComparison& found, const auto& text, const char* unit) {
+  std::string said = text(found.ratio) + unit;
+  if (!std::isnan(found.ratio_low)) {
+    said += fmt::format(" [{}, {}]", text(found.ratio_low), text(found.ratio_high));
   }
-  return *best;
+  return said;
 }
 
-// How far apart two are.
-
-/// Measured in a single launch, which says nothing of another.
-bool is_once(const ResultRow& row) {
-  return row.get("origin") == "measured" && !(number_in(row, "launches") > 1);
+/// "31x [29, 33] faster", "1.25x faster"
+std::string faster_by(const Odds& time) {
+  const CellComparison found = of_better(time);
+  const int digits = digits_of(found.ratio);
+  const auto text = [&](double ratio) { return fmt::format("{:.{}f}", ratio, digits); };
+  return with_ends(found, text, "x") + " faster";
 }
 
-Ratio ratio_of(const ResultRow& a, const ResultRow& b, std::string_view column,
-               const std::string& stem) {
-  const auto end = [&](const ResultRow& row, const char* which) {
-    const double at = number_in(row, fmt::format("{}_ci_{}", stem, which));
-    return std::isnan(at) ? number_in(row, column) : at;
+/// "39 % [37, 41] cheaper"
+std::string cheaper_by(const Odds& usd) {
+  const CellComparison found = of_better(usd);
+  const int digits = found.ratio >= 100 ? 2 : 0;
+  const auto text = [&](double ratio) {
+    return fmt::format("{:.{}f}", 100 * (1 - 1 / ratio), digits);
   };
-  Ratio ratio{number_in(b, column) / number_in(a, column)};
-  ratio.once = is_once(a) || is_once(b);
-  if (a.get(stem + "_ci_low").empty() && b.get(stem + "_ci_low").empty()) return ratio;
-  ratio.low = end(b, "low") / end(a, "high");
-  ratio.high = end(b, "high") / end(a, "low");
-  return ratio;
+  return with_ends(found, text, " %") + " cheaper";
 }
 
-/// The best of both types on one workload.
-struct Pair {
-  const InstanceType &type_a, &type_b;
-  const ResultRow &a, &b;
-  Ratio time = ratio_of(a, b, "seconds_median", "seconds");
-  Ratio usd = ratio_of(a, b, "usd_per_epoch", "usd_per_epoch");
-
-  // A side is "a" or "b".
-  const InstanceType& type(std::string_view side) const { return side == "a" ? type_a : type_b; }
-  const ResultRow& row(std::string_view side) const { return side == "a" ? a : b; }
-  /// "2 x p3.8xlarge"
-  std::string name(std::string_view side) const {
-    const std::string& nodes = row(side).get("nodes");
-    return nodes == "1" ? type(side).name : fmt::format("{} x {}", nodes, type(side).name);
-  }
-  /// What an hour of this side would have to cost for its epoch to cost as much as the other's.
-  double equal_price(std::string_view side) const {
-    return usd_of(row(side == "a" ? "b" : "a")) / instance_seconds(row(side)) * kSecondsAnHour;
-  }
-  const std::string& currency() const { return a.get("currency"); }
-};
-
-std::string_view other_side(std::string_view side) { return side == "a" ? "b" : "a"; }
-
-/// From so many epochs on the cheaper one is cheaper with its start-up as well.
-double break_even_epochs(const Pair& pair, double startup_seconds) {
-  const ResultRow& cheap = pair.row(pair.usd.verdict());
-  const ResultRow& dear = pair.row(other_side(pair.usd.verdict()));
-  const auto startup = [&](const ResultRow& row) {
-    return usd_of(row) / seconds_of(row) * startup_seconds;
-  };
-  return std::max(
-      1.0, std::ceil((startup(cheap) - startup(dear)) / (usd_of(dear) - usd_of(cheap)) - 1e-9));
+/// "2 x p3.8xlarge"
+std::string side_name(const Decision& decision, std::string_view side) {
+  const double nodes = (side == "a" ? decision.a : decision.b)->nodes;
+  const std::string& type = side == "a" ? decision.name_a : decision.name_b;
+  return nodes == 1 ? type : fmt::format("{} x {}", nodes, type);
 }
 
-// Where the numbers are from.
-
-/// ", 4 launches": how many each side was started for; a prediction was started for none.
-std::string launch_words(const Pair& pair) {
-  std::vector<std::string> counts;
-  bool bare = false;
-  for (const ResultRow* const row : {&pair.a, &pair.b}) {
-    if (row->get("origin") == "predicted") continue;
-    counts.push_back(row->get("launches").empty() ? "?" : row->get("launches"));
-    bare |= row->get("seconds_ci_low").empty();
+/// "p3 and g2: p3 6.4x [6.3, 6.5] faster an epoch; g2 66 % [65, 67] cheaper"
+std::string outcome_of(const Decision& decision) {
+  const std::string time = decision.time.better(), usd = decision.usd.better();
+  const std::string unit = decision.a->unit();
+  const std::string faster = faster_by(decision.time), cheaper = cheaper_by(decision.usd);
+  if (decision.time.told() && time == usd) {
+    return fmt::format("{}: {} and {} {}", side_name(decision, time), faster, cheaper, unit);
   }
-  if (counts.empty()) return "";
-  if (counts.size() == 2 && counts[0] == counts[1]) counts.pop_back();
-  const std::string text =
-      fmt::format(", {} launch{}", fmt::join(counts, " and "), counts.back() == "1" ? "" : "es");
-  return text + (bare ? " without an interval" : "");
+  const std::string speed = decision.time.told()
+                                ? fmt::format("{} {} {}", side_name(decision, time), faster, unit)
+                            : time == "equal" ? unit + " takes the same time"
+                                              : "no difference in time can be told";
+  const std::string cost = decision.usd.told() ? side_name(decision, usd) + " " + cheaper
+                           : usd == "equal"    ? "it costs the same"
+                           : usd.empty()       ? "which one is cheaper is not known"
+                                               : "no difference in cost can be told";
+  return fmt::format("{} and {}: {}; {}", side_name(decision, "a"), side_name(decision, "b"), speed,
+                     cost);
 }
 
-std::string price_words(const ResultRow& row) {
-  if (row.get("usd_per_hour").empty()) return "unknown";
-  if (row.get("price_source") == kUsersPrice) return kUsersPrice;
-  const std::string& date = row.get("price_date");
-  return date.starts_with("undated") ? date : "of " + date;
+/// "measured, 4 launches, price of 2026-07-20"
+std::string basis_of(const Cost& cost) {
+  const std::size_t launches = cost.seconds.size();
+  const std::string count = fmt::format(", {} launch{}", launches, launches == 1 ? "" : "es");
+  const std::string& date = cost.instance.price_date;
+  const std::string price = std::isnan(cost.instance.usd_per_hour) ? "unknown price"
+                            : cost.instance.price_source == kUsersPrice
+                                ? std::string("price ") + kUsersPrice
+                            : date.starts_with("undated") ? "price " + date
+                                                          : "price of " + date;
+  return fmt::format("{}{}, {}", cost.origin, cost.origin == "predicted" ? "" : count, price);
 }
 
-/// "(measured, 4 launches, prices of 2026-07-20)"
-std::string basis_of(const Pair& pair) {
-  const std::string &of_a = pair.a.get("origin"), &of_b = pair.b.get("origin");
-  const std::string price_a = price_words(pair.a), price_b = price_words(pair.b);
-  return fmt::format(
-      "({}{}, {})",
-      of_a == of_b ? of_a
-                   : fmt::format("{} {}, {} {}", pair.type_a.name, of_a, pair.type_b.name, of_b),
-      launch_words(pair),
-      price_a == price_b ? "prices " + price_a
-                         : fmt::format("price: {}'s {}, {}'s {}", pair.type_a.name, price_a,
-                                       pair.type_b.name, price_b));
-}
-
-// What came out.
-
-std::string outcome_of(const Pair& pair) {
-  const std::string_view time = pair.time.verdict(), usd = pair.usd.verdict();
-  if (pair.time.told() && pair.usd.told()) {
-    const std::string faster = faster_by(pair.time), cheaper = cheaper_by(pair.usd);
-    return time == usd ? fmt::format("{}: {} and {} an epoch", pair.name(time), faster, cheaper)
-                       : fmt::format("{}: {} an epoch, but {} is {}", pair.name(time), faster,
-                                     pair.name(usd), cheaper);
-  }
-  const std::string speed =
-      time == "equal" ? "an epoch takes the same time" : "no difference in time can be told";
-  const std::string cost = usd.empty()      ? "which one is cheaper is not known"
-                           : usd == "equal" ? "it costs the same"
-                                            : "no difference in cost can be told";
-  if (pair.time.told()) {
-    return fmt::format("{}: {} an epoch; {}", pair.name(time), faster_by(pair.time), cost);
-  }
-  if (pair.usd.told()) {
-    return fmt::format("{}: {} an epoch; {}", pair.name(usd), cheaper_by(pair.usd), speed);
-  }
-  return fmt::format("{} and {}: {}; {}", pair.name("a"), pair.name("b"), speed, cost);
+/// The answer with its reasons.
+std::string sentence_of(const Decision& decision) {
+  const std::string &a = decision.name_a, &b = decision.name_b;
+  if (!decision.a) return fmt::format("{} or {} cannot be decided: {}", a, b, decision.note);
+  const std::string of_a = basis_of(*decision.a), of_b = basis_of(*decision.b);
+  std::string text =
+      fmt::format("{} ({}{})", outcome_of(decision), decision.time.tested ? "" : "not tested: ",
+                  of_a == of_b ? of_a : fmt::format("{} {}; {} {}", a, of_a, b, of_b));
+  if (decision.a->steps) text += ", in training steps alone: no synchronisation and no input";
+  if (!decision.usd.told()) return text;
+  const bool a_wins = decision.usd.better() == "a";
+  text += fmt::format("; {} would have to cost {} {} an hour to be equal in cost", a_wins ? b : a,
+                      show_usd(decision.equal_usd_per_hour), decision.a->instance.currency);
+  if (std::isnan(decision.break_even_epochs)) return text;
+  return text + fmt::format("; with start-up {} is the cheaper one from epoch {} on",
+                            a_wins ? a : b, decision.break_even_epochs);
 }
 
 // What stays open.
 
-/// What is missing about the row of one side.
-void add_missing(std::vector<std::string>& parts, const Pair& pair, const char* side) {
-  const ResultRow& row = pair.row(side);
-  const std::string& name = pair.type(side).name;
-  if (row.get("usd_per_hour").empty()) {
-    const double equal = pair.equal_price(side);
+/// "which one is faster (24 launches a side would tell); what an hour of g2 costs (--price ...)"
+std::string unknown_after(const Decision& decision) {
+  std::vector<std::string> parts;
+  const bool time = decision.time.better() == "open", usd = decision.usd.better() == "open";
+  if (time || usd) {
+    const std::size_t needed =
+        std::max(decision.time.found.rounds_needed, decision.usd.found.rounds_needed);
+    parts.push_back(fmt::format("which one is {} ({}{} launches a side would tell)",
+                                time && usd ? "better"
+                                : time      ? "faster"
+                                            : "cheaper",
+                                needed, needed < kTooManyRounds ? "" : " or more"));
+  }
+  for (const auto& [cost, other] :
+       {std::pair(&*decision.a, &*decision.b), std::pair(&*decision.b, &*decision.a)}) {
+    if (!std::isnan(cost->instance.usd_per_hour)) continue;
+    const double equal = other->usd() / instance_seconds(*cost) * 3600;
     const std::string below =
         std::isnan(equal) ? "" : fmt::format("; below {} it is the cheaper one", show_usd(equal));
-    parts.push_back(fmt::format("what an hour of {} costs (--price {}=PRICE{})", name,
-                                row.get("instance"), below));
-  }
-  if (row.get("origin") == "predicted") {
-    parts.push_back(
-        fmt::format("how long {} really takes, which TFLOPS alone foretell, and whether its memory "
-                    "holds the training (measure it on N = {})",
-                    name, row.get("ranks")));
-  } else if (row.get("seconds_ci_low").empty() || number_in(row, "launches") < kLaunchesThatTell) {
-    parts.push_back(fmt::format("how much the times of {} vary (start it {} times or more)", name,
-                                kLaunchesThatTell));
-  }
-}
-
-std::string unknown_after(const Pair& best) {
-  std::vector<std::string> parts;
-  const bool time = best.time.verdict() == "open", usd = best.usd.verdict() == "open";
-  if ((time || usd) && !best.time.once) {
-    parts.push_back(
-        fmt::format("which one is {}: their intervals meet, or lie within {:.0f} % (more launches "
-                    "of both)",
-                    time && usd ? "better"
-                    : time      ? "faster"
-                                : "cheaper",
-                    100 * kFloor));
-  }
-  add_missing(parts, best, "a");
-  add_missing(parts, best, "b");
-  // The same images may still be trained on in another way.
-  for (const char* const column : {"dtype", "global_batch"}) {
-    const std::string &of_a = best.a.get(column), &of_b = best.b.get(column);
-    if (of_a == of_b) continue;
-    parts.push_back(fmt::format("what the same {} would take ({} against {})", column,
-                                of_a.empty() ? "unknown" : of_a, of_b.empty() ? "unknown" : of_b));
-  }
-  const bool reached =
-      !best.a.get("seconds_to_target").empty() && !best.b.get("seconds_to_target").empty();
-  if (!reached || best.a.get("target_accuracy") != best.b.get("target_accuracy")) {
-    parts.emplace_back("what an accuracy costs (train both to one target_accuracy)");
+    parts.push_back(fmt::format("what an hour of {0} costs (--price {0}=PRICE{1})",
+                                cost->instance.name, below));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// Rows.
-
-ResultRow described(const InstanceType& type_a, const InstanceType& type_b, const ResultRow& a,
-                    const ResultRow& b) {
-  ResultRow row(answer());
-  row.set("run_id", b.get("run_id")).set("case_id", b.get("case_id")).set("status", "ok");
-  row.set("origin", (a.get("origin") == "predicted" ? a : b).get("origin"));
-  row.set("baseline_run", a.get("run_id"));
-  row.set("instance_a", type_a.name).set("instance_b", type_b.name);
-  for (const char* const column : {"model", "dataset", "scaling"}) row.set(column, a.get(column));
-  return row;
-}
-
-ResultRow decided(const Pair& pair, double startup_seconds) {
-  ResultRow row = described(pair.type_a, pair.type_b, pair.a, pair.b);
-  row.set("samples", pair.a.get("samples"));
-  for (const std::string side : {"a", "b"}) {
-    const ResultRow& cost = pair.row(side);
-    for (const std::string column : {"gradient_sync", "ranks", "nodes"}) {
-      row.set(column + "_" + side, cost.get(column));
-    }
-    row.set("seconds_" + side, cost.get("seconds_median"));
-    row.set("usd_" + side, cost.get("usd_per_epoch"));
-  }
-  row.set("time_ratio", pair.time.value).set("time_ratio_low", pair.time.low);
-  row.set("time_ratio_high", pair.time.high).set("faster", pair.time.verdict());
-  row.set("usd_ratio", pair.usd.value).set("usd_ratio_low", pair.usd.low);
-  row.set("usd_ratio_high", pair.usd.high).set("cheaper", pair.usd.verdict());
-  std::string sentence = fmt::format("{} {}", outcome_of(pair), basis_of(pair));
-  if (pair.usd.told()) {
-    const std::string_view dear = other_side(pair.usd.verdict());
-    row.set("equal_usd_per_hour", pair.equal_price(dear));
-    sentence +=
-        fmt::format("; {} would have to cost {} {} an hour to be equal in cost",
-                    pair.type(dear).name, show_usd(pair.equal_price(dear)), pair.currency());
-    if (startup_seconds > 0) {
-      const double epochs = break_even_epochs(pair, startup_seconds);
-      row.set("break_even_epochs", epochs);
-      sentence +=
-          fmt::format("; with {} of start-up {} is the cheaper one from epoch {} on",
-                      show_time(startup_seconds), pair.type(pair.usd.verdict()).name, epochs);
-    }
-  }
-  return row.set("sentence", sentence).set("unknown", unknown_after(pair));
-}
-
-/// Why nothing can be decided, and what to do about it.
-struct Reason {
-  std::string why, remedy;
-};
-
-/// Why the type has no whole instance that was timed; nothing when it has one.
-Reason why_none(const InstanceType& type) {
-  if (type.epochs.empty()) {
-    return {fmt::format("no epoch of {} was timed, only training steps alone", type.name),
-            fmt::format("measure epochs of {} ([[epoch]])", type.name)};
-  }
+/// Why the type has no whole instance that was timed; empty when it has one.
+std::string why_none(const InstanceType& type) {
   std::set<int> parts;
-  for (const ResultRow* const row : type.epochs) {
-    if (is_timed(*row) && is_whole(*row)) return {};
-    if (is_timed(*row)) parts.insert(static_cast<int>(number_in(*row, "ranks")));
+  std::string why;
+  for (const Cost& cost : type.costs) {
+    if (cost.is_timed() && cost.whole) return "";
+    if (cost.is_timed()) parts.insert(cost.ranks);
+    if (cost.is_timed() || !why.empty()) continue;
+    why = fmt::format("{} on N = {} is {}: {}", type.name, cost.ranks, cost.status, cost.note);
   }
-  const ResultRow& first = *type.epochs.front();
-  const double each = number_in(first, "ranks_per_node");
-  const std::string measure =
-      fmt::format("measure {} on N = {}, a whole instance", type.name, each);
-  for (const ResultRow* const row : type.epochs) {
-    if (is_timed(*row) || (!is_whole(*row) && !parts.empty())) continue;
-    if (row->get("origin") == "predicted") {
-      return {row->get("note"), "a prediction for a type with more memory"};
+  if (!why.empty()) return why;
+  return fmt::format("of {} only N = {} was timed, no whole instance: measure one", type.name,
+                     fmt::join(parts, ", "));
+}
+
+Decision undecided(const InstanceType& a, const InstanceType& b) {
+  Decision decision{a.name, b.name, work_of(a.costs.front()), {}, {}, why_none(a)};
+  if (decision.note.empty()) decision.note = why_none(b);
+  if (decision.note.empty()) {
+    decision.note = fmt::format(
+        "{} timed {} ({}), {} {} ({}): time both on one model, data set, scaling and number of "
+        "images "
+        "(of an import: --set samples=IMAGES)",
+        a.name, work_of(a.costs.front()), a.costs.front().origin, b.name, work_of(b.costs.front()),
+        b.costs.front().origin);
+  }
+  return decision;
+}
+
+// The questions, asked of the engine.
+
+/// Of each decision that has both sides; Holm's correction is over all of them.
+void ask(std::vector<Decision>& decisions, Odds Decision::*question, double (*price)(const Cost&)) {
+  std::vector<CellSamples> samples;
+  std::vector<Odds*> asked;
+  for (Decision& decision : decisions) {
+    if (!decision.a) continue;
+    Odds& odds = decision.*question;
+    CellSamples each;
+    for (const auto& [cost, values] :
+         {std::pair(&*decision.a, &each.a), std::pair(&*decision.b, &each.b)}) {
+      for (const double seconds : cost->seconds) values->push_back(seconds * price(*cost));
     }
-    return {fmt::format("{} on N = {} is {}: {}", type.name, row->get("ranks"), row->get("status"),
-                        row->get("note")),
-            measure};
+    odds.found.ratio = median_of(each.b) / median_of(each.a);
+    odds.found.ratio_low = odds.found.ratio_high = std::nan("");
+    odds.tested = is_testable(*decision.a) && is_testable(*decision.b);
+    if (!odds.tested || std::isnan(odds.found.ratio)) continue;
+    samples.push_back(std::move(each));
+    asked.push_back(&odds);
   }
-  return {
-      fmt::format("of {} only N = {} was timed, no whole instance of {} {}", type.name,
-                  fmt::join(parts, ", "), each, first.get("device") == "cpu" ? "ranks" : "GPUs"),
-      measure};
+  const std::vector<CellComparison> found = compare_cells(samples);
+  for (std::size_t i = 0; i < found.size(); ++i) asked[i]->found = found[i];
 }
 
-/// What the type's whole instances trained.
-std::string work_words(const InstanceType& type) {
-  std::set<std::string> works;
-  for (const ResultRow* const row : type.epochs) {
-    if (is_timed(*row) && is_whole(*row)) works.insert(work_of(*row));
-  }
-  return fmt::format("{} trained {}", type.name, fmt::join(works, " and "));
+/// What follows from the answers.
+void conclude(Decision& decision, double startup_seconds) {
+  if (!decision.a) return;
+  decision.unknown = unknown_after(decision);
+  if (!decision.usd.told()) return;
+  const bool a_wins = decision.usd.better() == "a";
+  const Cost &cheap = a_wins ? *decision.a : *decision.b,
+             &dear = a_wins ? *decision.b : *decision.a;
+  decision.equal_usd_per_hour = cheap.usd() / instance_seconds(dear) * 3600;
+  if (startup_seconds <= 0 || cheap.steps) return;
+  const double more = (cheap.usd_per_second() - dear.usd_per_second()) * startup_seconds;
+  decision.break_even_epochs = std::max(1.0, std::ceil(more / (dear.usd() - cheap.usd()) - 1e-9));
 }
 
-std::vector<ResultRow> decide(const InstanceType& a, const InstanceType& b,
-                              double startup_seconds) {
-  Reason reason{fmt::format("{}; {}", work_words(a), work_words(b)),
-                "time both on one model, data set, scaling and number of images (of an import: "
-                "--set samples=IMAGES)"};
-  for (const InstanceType* const type : {&b, &a}) {
-    if (Reason none = why_none(*type); !none.why.empty()) reason = std::move(none);
-  }
-  std::vector<ResultRow> rows;
-  std::set<const ResultRow*> done;
-  for (const ResultRow* const first : a.epochs) {
-    const auto is_like = [&](const ResultRow* row) {
-      return is_timed(*row) && is_whole(*row) && may_meet(*first, *row);
+void pair_up(const InstanceType& a, const InstanceType& b, std::vector<Decision>& decisions) {
+  const std::size_t before = decisions.size();
+  std::set<const Cost*> done;
+  for (const Cost& first : a.costs) {
+    const auto best_of = [&](const InstanceType& type) {
+      const Cost* best = nullptr;
+      for (const Cost& cost : type.costs) {
+        if (!cost.is_timed() || !cost.whole || !may_meet(first, cost)) continue;
+        if (&type == &a) done.insert(&cost);
+        if (best == nullptr || instance_seconds(cost) < instance_seconds(*best)) best = &cost;
+      }
+      return best;
     };
-    Rows of_a, of_b;
-    std::ranges::copy_if(a.epochs, std::back_inserter(of_a), is_like);
-    std::ranges::copy_if(b.epochs, std::back_inserter(of_b), is_like);
-    if (!is_like(first) || done.contains(first) || of_b.empty()) continue;
-    done.insert(of_a.begin(), of_a.end());
-    rows.push_back(decided({a, b, best_of(of_a), best_of(of_b)}, startup_seconds));
+    if (!first.is_timed() || !first.whole || done.contains(&first)) continue;
+    const Cost *const of_a = best_of(a), *const of_b = best_of(b);
+    if (of_a == nullptr || of_b == nullptr) continue;
+    decisions.push_back({a.name, b.name, work_of(*of_a), *of_a, *of_b, ""});
   }
-  if (!rows.empty()) return rows;
-  ResultRow row = described(a, b, *a.first, *b.first);
-  row.set("status", "skipped").set("note", reason.why).set("unknown", reason.remedy);
-  return {row.set("sentence",
-                  fmt::format("{} or {} cannot be decided: {}", a.name, b.name, reason.why))};
+  if (decisions.size() == before) decisions.push_back(undecided(a, b));
 }
 
 }  // namespace
 
-std::string workload_of(const ResultRow& row) {
-  std::string text = row.get("model");
-  for (const char* const column : {"dataset", "scaling"}) {
-    if (!row.get(column).empty()) text += " " + row.get(column);
+std::string Odds::better() const {
+  if (std::isnan(found.ratio)) return "";
+  if (tested) {
+    if (found.differs()) return found.verdict == Verdict::slower ? "a" : "b";
+    return found.verdict == Verdict::same ? "equal" : "open";
   }
-  return text;
+  return found.ratio > 1 + kFloor ? "a" : found.ratio < 1 / (1 + kFloor) ? "b" : "equal";
 }
 
-std::vector<ResultRow> decision_rows(const std::vector<std::vector<ResultRow>>& types,
-                                     double startup_seconds) {
+std::vector<Decision> decisions_of(const std::vector<std::vector<Cost>>& types,
+                                   double startup_seconds) {
   std::vector<InstanceType> all;
-  for (const std::vector<ResultRow>& costs : types) {
+  for (const std::vector<Cost>& costs : types) {
     if (costs.empty()) continue;
-    InstanceType& type = all.emplace_back(costs.front().get("instance"));
-    type.first = &costs.front();
-    for (const ResultRow& row : costs) {
-      if (!is_throughput(row)) type.epochs.push_back(&row);
-    }
-  }
-  for (InstanceType& type : all) {
-    const std::string& own = type.first->get("instance");
-    const auto is_own = [&](const InstanceType& other) {
-      return other.first->get("instance") == own;
+    const auto is_of = [&](const std::vector<Cost>& other) {
+      return !other.empty() && other.front().instance.name == costs.front().instance.name;
     };
-    if (std::ranges::count_if(all, is_own) < 2) continue;
-    type.name = fmt::format("{} ({})", own, type.first->get("run_id"));
+    const std::string& name = costs.front().instance.name;
+    const bool several = std::ranges::count_if(types, is_of) > 1;
+    all.push_back({several ? fmt::format("{} ({})", name, costs.front().run_id) : name, costs});
   }
-  std::vector<ResultRow> rows;
+  std::vector<Decision> decisions;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t k = i + 1; k < all.size(); ++k) {
-      std::ranges::move(decide(all[i], all[k], startup_seconds), std::back_inserter(rows));
-    }
+    for (std::size_t k = i + 1; k < all.size(); ++k) pair_up(all[i], all[k], decisions);
   }
-  return rows;
+  ask(decisions, &Decision::time, [](const Cost&) { return 1.0; });
+  ask(decisions, &Decision::usd, [](const Cost& cost) { return cost.usd_per_second(); });
+  for (Decision& decision : decisions) conclude(decision, startup_seconds);
+  return decisions;
 }
 
-bool all_decided(const std::vector<ResultRow>& decisions) {
-  return !decisions.empty() && std::ranges::all_of(decisions, [](const ResultRow& row) {
-    const std::string &faster = row.get("faster"), &cheaper = row.get("cheaper");
-    if (row.get("status") != "ok" || cheaper.empty()) return false;
-    const auto is_better = [](const std::string& side) { return side == "a" || side == "b"; };
-    return (faster == "equal" && cheaper == "equal") || is_better(faster) || is_better(cheaper);
+bool all_decided(const std::vector<Decision>& decisions) {
+  return !decisions.empty() && std::ranges::all_of(decisions, [](const Decision& decision) {
+    const std::string time = decision.time.better(), usd = decision.usd.better();
+    if (!decision.a || usd.empty()) return false;
+    return decision.time.told() || decision.usd.told() || (time == "equal" && usd == "equal");
   });
+}
+
+namespace {
+
+std::set<std::string> types_of(const std::vector<Decision>& decisions) {
+  std::set<std::string> types;
+  for (const Decision& decision : decisions) types.insert({decision.name_a, decision.name_b});
+  return types;
+}
+
+/// Of decisions on one workload, the type that is better in this in each of its pairs, and than the
+/// next one by how much, "g2 is the cheapest of 3 types, 39 % [37, 41] cheaper than p3"; empty
+/// where no type is.
+std::pair<std::string, std::string> winner_of(const std::vector<Decision>& decisions,
+                                              Odds Decision::*question,
+                                              std::string (*by)(const Odds&)) {
+  const std::set<std::string> types = types_of(decisions);
+  for (const std::string& type : types) {
+    std::size_t won = 0;
+    const Decision* nearest = nullptr;
+    for (const Decision& decision : decisions) {
+      const std::string better = (decision.*question).better();
+      if ((better == "a" ? decision.name_a : better == "b" ? decision.name_b : "") != type)
+        continue;
+      ++won;
+      const auto ratio = [&](const Decision* one) { return of_better(one->*question).ratio; };
+      if (nearest == nullptr || ratio(&decision) < ratio(nearest)) nearest = &decision;
+    }
+    if (won + 1 != types.size()) continue;
+    const std::string& next = nearest->name_a == type ? nearest->name_b : nearest->name_a;
+    return {type, fmt::format("{} than {}", by(nearest->*question), next)};
+  }
+  return {};
+}
+
+/// "g2 is the cheapest of 3 types, 39 % [37, 41] cheaper than p3; p3 is the fastest, 2.1x ..."
+std::string winner_sentence(const std::vector<Decision>& decisions) {
+  const auto [cheapest, cheaper] = winner_of(decisions, &Decision::usd, cheaper_by);
+  const auto [fastest, faster] = winner_of(decisions, &Decision::time, faster_by);
+  const std::size_t types = types_of(decisions).size();
+  const std::string cost =
+      cheapest.empty()
+          ? fmt::format("no type is told to be the cheapest of {}", types)
+          : fmt::format("{} is the cheapest of {} types, {}", cheapest, types, cheaper);
+  if (fastest.empty()) return cost + "; none is told to be the fastest";
+  return fastest == cheapest ? fmt::format("{}, and the fastest, {}", cost, faster)
+                             : fmt::format("{}; {} is the fastest, {}", cost, fastest, faster);
+}
+
+/// "1.25 [1.20, 1.30] a": which one is better, as in compare.json.
+std::string odds_text(const Odds& odds) {
+  if (std::isnan(odds.found.ratio)) return "-";
+  const auto text = [](double ratio) { return fmt::format("{:.2f}", ratio); };
+  return with_ends(odds.found, text, "") + " " + odds.better();
+}
+
+}  // namespace
+
+std::vector<std::string> sentences_of(const std::vector<Decision>& decisions) {
+  std::map<std::string, std::vector<Decision>> by_workload;
+  for (const Decision& decision : decisions) by_workload[decision.workload].push_back(decision);
+  std::vector<std::string> sentences, answers;
+  for (const auto& [workload, its] : by_workload) {
+    const std::string before = by_workload.size() > 1 ? workload + ": " : "";
+    if (types_of(its).size() > 2) {
+      answers.push_back(before + winner_sentence(its) + ".");
+      continue;
+    }
+    for (const Decision& decision : its) {
+      answers.push_back(before + sentence_of(decision) + ".");
+      if (decision.unknown.empty()) continue;
+      sentences.push_back(fmt::format("{}Not known: {}.", before, decision.unknown));
+    }
+  }
+  sentences.insert(sentences.end(), answers.begin(), answers.end());
+  return sentences;
+}
+
+std::string table_of_pairs(const std::vector<Decision>& decisions) {
+  if (types_of(decisions).size() < 3) return "";
+  std::string table = fmt::format("{:<24} {:<24} {:<26} {:<26} {}\n", "A", "B", "time, B over A",
+                                  "cost, B over A", "workload");
+  for (const Decision& decision : decisions) {
+    table += fmt::format("{:<24} {:<24} ", printable(decision.name_a), printable(decision.name_b));
+    table += decision.a ? fmt::format("{:<26} {:<26} {}\n", odds_text(decision.time),
+                                      odds_text(decision.usd), printable(decision.workload))
+                        : printable(decision.note) + "\n";
+  }
+  return table;
+}
+
+nlohmann::json json_of(const Decision& decision) {
+  nlohmann::json json{{"workload", decision.workload},
+                      {"instance_a", decision.name_a},
+                      {"instance_b", decision.name_b},
+                      {"sentence", sentence_of(decision)}};
+  const std::pair<const char*, const Odds*> questions[]{{"time", &decision.time},
+                                                        {"usd", &decision.usd}};
+  for (const auto& [name, odds] : questions) {
+    const CellComparison& found = odds->found;
+    if (!decision.a) break;
+    json[name] = {{"ratio", found.ratio},
+                  {"ratio_low", found.ratio_low},
+                  {"ratio_high", found.ratio_high},
+                  {"better", odds->better()}};
+  }
+  return json;
 }
 
 }  // namespace scalebench

@@ -11,7 +11,7 @@
 
 #include "bench/cli/exit.hpp"
 #include "bench/study/comparison/comparison.hpp"
-#include "bench/study/comparison/cost.hpp"
+#include "bench/study/comparison/decision.hpp"
 #include "bench/study/comparison/run_difference.hpp"
 
 namespace scalebench {
@@ -29,22 +29,21 @@ struct CompareReport {
   std::vector<Run> runs;
   std::vector<std::string> command;  // argv as typed
   Comparison comparison;
-  std::vector<ResultRow> costs;
-  std::vector<ResultRow> decisions;  // which type to rent
-  bool undecided = false;            // between two of the types that were asked for
+  std::vector<Cost> costs;
+  std::vector<Decision> decisions;  // which type to rent
+  bool undecided = false;           // between two of the types that were asked for
   std::vector<std::string> warnings;
   ExitCode code = ExitCode::ok;
 };
 
-/// In words: how many cells were the same, faster and so on; the last line is the answer, with its
-/// interval.
-std::string summary_of(const CompareReport& report);
+/// In words: how many cells were the same, faster and so on, and which instance type to rent; the
+/// last line is the answer, with its interval.
+std::vector<std::string> answers_of(const CompareReport& report);
 
 /// `changed_only` leaves out the cells that are the same.
 std::string compare_table(const CompareReport& report, bool changed_only);
 
-/// All of it as one object, with "cells", "costs" and "decisions" as lists of objects that are
-/// written as they come.
+/// All of it as one object, with "cells", "costs" and "decisions" as lists of objects.
 void write_json(std::ostream& out, const CompareReport& report);
 
 /// Writes everything into `folder`, which is made and must hold no run or comparison yet; returns

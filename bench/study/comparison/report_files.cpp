@@ -2,6 +2,7 @@
 // A comparison as files and as one JSON document.
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string_view>
@@ -16,6 +17,28 @@ namespace {
 
 constexpr std::uintmax_t kBytesNeeded = 1'000'000;
 constexpr std::size_t kBytesARow = 2000;
+
+std::vector<ResultRow> rows_of(const std::vector<Cost>& costs) {
+  std::vector<ResultRow> rows;
+  for (const Cost& cost : costs) rows.push_back(cost_row(cost));
+  return rows;
+}
+
+/// Each type once, with its price.
+nlohmann::json instances_of(const std::vector<Cost>& costs) {
+  std::map<std::string, nlohmann::json> types;
+  for (const Cost& cost : costs) {
+    const Instance& type = cost.instance;
+    types[type.name] = {{"name", type.name},
+                        {"usd_per_hour", type.usd_per_hour},
+                        {"currency", type.currency},
+                        {"price_date", type.price_date},
+                        {"price_source", type.price_source}};
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (auto& [name, type] : types) list.push_back(std::move(type));
+  return list;
+}
 
 /// Everything but the rows.
 nlohmann::json json_of(const CompareReport& report) {
@@ -32,9 +55,14 @@ nlohmann::json json_of(const CompareReport& report) {
                     {"differences", json_of(run.differences)},
                     {"config", run.config}});
   }
+  nlohmann::json decisions = nlohmann::json::array();
+  for (const Decision& decision : report.decisions) decisions.push_back(json_of(decision));
   const Comparison& found = report.comparison;
   return {{"command", report.command},
           {"runs", runs},
+          {"instances", instances_of(report.costs)},
+          {"decisions", decisions},
+          {"answers", answers_of(report)},
           {"floor", kFloor},
           {"latency_floor", kLatencyFloor},
           {"warnings", report.warnings},
@@ -50,26 +78,19 @@ nlohmann::json json_of(const CompareReport& report) {
           {"exit_code", static_cast<int>(report.code)}};
 }
 
-void write_rows(std::ostream& out, std::string_view name, const std::vector<ResultRow>& rows) {
-  out << ",\n\"" << name << "\": [";
-  const char* before = "\n";
-  for (const ResultRow& row : rows) {
-    out << before << json_of(row).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    before = ",\n";
-  }
-  out << "]";
+nlohmann::json json_of(const std::vector<ResultRow>& rows) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ResultRow& row : rows) list.push_back(nlohmann::json(json_of(row)));
+  return list;
 }
 
 }  // namespace
 
 void write_json(std::ostream& out, const CompareReport& report) {
-  std::string head = document(json_of(report));
-  head.erase(head.find_last_of('}'));
-  out << head.substr(0, head.find_last_not_of('\n') + 1);
-  write_rows(out, "cells", report.comparison.rows);
-  write_rows(out, "costs", report.costs);
-  write_rows(out, "decisions", report.decisions);
-  out << "}\n";
+  nlohmann::json body = json_of(report);
+  body["cells"] = json_of(report.comparison.rows);
+  body["costs"] = json_of(rows_of(report.costs));
+  out << document(std::move(body));
 }
 
 std::filesystem::path write_comparison(const std::string& folder, const CompareReport& report) {
@@ -77,13 +98,8 @@ std::filesystem::path write_comparison(const std::string& folder, const CompareR
   const ResultsFolder claimed = ResultsFolder::at(folder, bytes);
   const std::filesystem::path& path = claimed.path();
   replace_rows(path, comparison_schema(), report.comparison.rows);
-  replace_rows(path, cost_schema(), report.costs);
-  nlohmann::json body = json_of(report);
-  body["decisions"] = nlohmann::json::array();
-  for (const ResultRow& row : report.decisions) {
-    body["decisions"].push_back(nlohmann::json(json_of(row)));
-  }
-  write_file_atomically(path / "compare.json", document(std::move(body)));
+  replace_rows(path, cost_schema(), rows_of(report.costs));
+  write_file_atomically(path / "compare.json", document(json_of(report)));
   claimed.release();
   return path;
 }

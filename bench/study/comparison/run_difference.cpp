@@ -2,7 +2,6 @@
 #include "bench/study/comparison/run_difference.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -49,25 +48,6 @@ void add(std::vector<FieldDifference>& fields, std::string_view set, Texts a, Te
   }
 }
 
-/// "bench_epoch on 2": the words before the program. Several where launches differ in them.
-Texts launchers_of(const Manifest& manifest) {
-  std::map<std::string, std::set<std::string>> by_program;
-  for (const LaunchRecord& launch : manifest.launches) {
-    const auto is_program = [&](const std::string& word) {
-      return std::filesystem::path(word).filename() == launch.program;
-    };
-    const auto program = std::ranges::find_if(launch.command, is_program);
-    if (program == launch.command.end()) continue;  // skipped: was never started
-    by_program[fmt::format("{} on {}", launch.program, launch.ranks)].insert(
-        fmt::format("{}", fmt::join(launch.command.begin(), std::next(program), " ")));
-  }
-  Texts texts;
-  for (const auto& [name, words] : by_program) {
-    texts[name] = fmt::format("{}", fmt::join(words, " | "));
-  }
-  return texts;
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> lines;
@@ -84,16 +64,11 @@ std::vector<FieldDifference> differences_of(const Manifest& a, const Manifest& b
   add(fields, "observation", texts_of(a.environment.observation),
       texts_of(b.environment.observation));
   add(fields, "binaries", a.binaries, b.binaries);
-  add(fields, "launchers", launchers_of(a), launchers_of(b));
   return fields;
 }
 
-std::vector<FieldDifference> of_set(const std::vector<FieldDifference>& fields,
-                                    std::string_view set) {
-  std::vector<FieldDifference> found;
-  std::ranges::copy_if(fields, std::back_inserter(found),
-                       [&](const FieldDifference& field) { return field.set == set; });
-  return found;
+bool of_other_machines(const std::vector<FieldDifference>& fields) {
+  return std::ranges::count(fields, "key", &FieldDifference::set) > 0;
 }
 
 std::vector<std::string> line_differences(const std::string& a, const std::string& b) {
@@ -126,7 +101,6 @@ std::string_view meaning_of(std::string_view set) {
   if (set == "treatment") return "treatment: what may have caused one";
   if (set == "observation") return "observation: noted only";
   if (set == "binaries") return "binaries: SHA-256 of the programs";
-  if (set == "launchers") return "launchers: how launches were started";
   return set;
 }
 

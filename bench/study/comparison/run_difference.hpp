@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what two runs differ beside their numbers: the machine, the software, the programs, how they
-// were started, and the configuration. Manifests in, fields out.
+// In what two runs differ beside their numbers: the machine, the software, the programs, and the
+// configuration. Manifests in, fields out.
 #pragma once
 
 #include <filesystem>
@@ -16,19 +16,18 @@ namespace scalebench {
 /// One field in which the sides differ. Unknown is "unknown (reason)"; a field that a manifest does
 /// not have at all is "not recorded".
 struct FieldDifference {
-  std::string_view set;  // key, treatment, observation, binaries, launchers
+  std::string_view set;  // key, treatment, observation, binaries
   std::string field;
   std::string a;
   std::string b;
 };
 
-/// The environments' fields: key first, then treatment, then observation; then the programs' hashes
-/// and how launches were started (the launcher's words up to the program).
+/// The environments' fields: key first, then treatment, then observation; then the programs'
+/// hashes.
 std::vector<FieldDifference> differences_of(const Manifest& a, const Manifest& b);
 
-/// Those of one set.
-std::vector<FieldDifference> of_set(const std::vector<FieldDifference>& fields,
-                                    std::string_view set);
+/// Whether one of the key is among them.
+bool of_other_machines(const std::vector<FieldDifference>& fields);
 
 /// Lines of the configurations of two folders of runs, where studies made both, as below.
 std::vector<std::string> config_differences(const std::filesystem::path& a,

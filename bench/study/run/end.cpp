@@ -100,8 +100,8 @@ ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndO
   note_job_account(study, console);
   console.result(text);
   if (!is_whole) say_how_to_go_on(study, interruption, console);
-  const ExitCode code = name_suspects({study.folder()}, "table", options.fail_on_host, console,
-                                      exit_code_of(study));
+  const ExitCode code =
+      name_suspects({study.folder()}, "table", options.fail_on_host, console, exit_code_of(study));
   return interruption.stop() ? interruption.exit_code() : code;
 }
 

@@ -17,9 +17,9 @@ namespace scalebench {
 
 struct EndOptions {
   bool figures = true;
-  bool metrics = false;          // also lines for a regular expression
-  bool accept_failed = false;    // a run with failed launches may be complete
-  bool fail_on_host = false;  // a host that is named at the end makes the exit code 1
+  bool metrics = false;        // also lines for a regular expression
+  bool accept_failed = false;  // a run with failed launches may be complete
+  bool fail_on_host = false;   // a host that is named at the end makes the exit code 1
 };
 
 /// What would be started, with --dry-run, or all of a study from its folder to its end. Whether

@@ -28,7 +28,7 @@ struct StartOptions {
   bool dry_run = false;
   bool quiet = false;
   bool figures = true;
-  bool fail_on_host = false;      // where the verb has --fail-on
+  bool fail_on_host = false;         // where the verb has --fail-on
   std::string hosts;                 // a list or a hostfile; empty: as config and environment say
   std::string mpirun;                // the launcher's command; empty: the usual one of our MPI
   std::vector<std::string> command;  // argv as typed

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
-#include <optional>
 #include <set>
 
 #include "bench/cli/command_line.hpp"
@@ -21,7 +20,6 @@
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/comparison/comparison.hpp"
-#include "bench/study/comparison/cost.hpp"
 #include "bench/study/comparison/decision.hpp"
 #include "bench/study/comparison/report.hpp"
 #include "bench/study/run/builds.hpp"
@@ -41,7 +39,6 @@ struct CompareOptions {
   std::string across;                    // a column; empty: none
   std::vector<std::string> where;        // "[A:]column=value,value"
   std::string cell;                      // a pattern of labels; empty: all
-  std::set<std::string> keys;            // of the cells that it meant; empty: not known yet
   std::vector<std::string> instances;    // "A=p3.8xlarge"
   std::vector<std::string> prices;       // "p3.8xlarge=12.24"
   std::vector<std::string> predictions;  // names of instance types
@@ -74,75 +71,58 @@ Assignment split_assignment(std::string_view option, std::string_view text) {
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
-/// Which run is meant by a letter, a folder's name or a run's id.
+/// Which run is meant by a letter or a folder's name.
 std::size_t run_named(std::string_view option, std::string_view name,
                       const std::vector<std::filesystem::path>& runs) {
-  if (name.size() == 1 && name[0] >= 'A' && static_cast<std::size_t>(name[0] - 'A') < runs.size()) {
-    return static_cast<std::size_t>(name[0] - 'A');
-  }
   std::vector<std::string> names;
   for (std::size_t i = 0; i < runs.size(); ++i) names.emplace_back(1, static_cast<char>('A' + i));
   for (const auto& run : runs) names.push_back(name_of(run));
-  const auto first = std::ranges::find(names, name);
-  if (first != names.end() && std::count(first, names.end(), name) == 1) {
-    return static_cast<std::size_t>(first - names.begin()) % runs.size();
-  }
-  if (first != names.end())
-    fail<UsageError>("{}: two runs are called '{}'; use A, B", option, name);
   const std::vector<std::string_view> valid(names.begin(), names.end());
-  fail<UsageError>("{}: {}", option, unknown_name("run", name, valid));
-}
-
-/// "[A:]column=value,value"
-struct WhereClause {
-  std::optional<std::size_t> run;  // all of them, without
-  std::string column;
-  std::vector<std::string> values;
-};
-
-WhereClause where_of(std::string_view text, const std::vector<std::filesystem::path>& runs) {
-  const Assignment given = split_assignment("--where", text);
-  WhereClause where;
-  where.values = split_list("--where", given.value);
-  const std::size_t colon = given.name.find(':');
-  if (colon != std::string::npos) {
-    where.run = run_named("--where", given.name.substr(0, colon), runs);
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) fail<UsageError>("{}: {}", option, unknown_name("run", name, valid));
+  if (std::ranges::count(names, name) == 1) {
+    return static_cast<std::size_t>(found - names.begin()) % runs.size();
   }
-  where.column = colon == std::string::npos ? given.name : given.name.substr(colon + 1);
-  return where;
+  fail<UsageError>("{}: two runs are called '{}'; use A, B", option, name);
 }
 
-/// Those cells or rows of run number `run` that are wanted.
-template <typename Thing>
-void keep_wanted(std::vector<Thing>& things, const std::vector<WhereClause>& clauses,
-                 std::size_t run) {
-  for (const WhereClause& where : clauses) {
-    if (!where.run || *where.run == run) keep_where(things, where.column, where.values);
+/// Keeps of the runs what --where, "[A:]column=value,value", wants.
+void keep_wanted(const CompareOptions& options, std::vector<ComparedRun>& runs) {
+  for (const std::string& text : options.where) {
+    const Assignment given = split_assignment("--where", text);
+    const std::vector<std::string> values = split_list("--where", given.value);
+    const std::size_t colon = given.name.find(':');
+    const bool all = colon == std::string::npos;
+    const std::string column = all ? given.name : given.name.substr(colon + 1);
+    const std::size_t its =
+        all ? 0 : run_named("--where", given.name.substr(0, colon), options.runs);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (!all && i != its) continue;
+      const bool had_some = !runs[i].cells.empty();
+      keep_where(runs[i].cells, column, values);
+      if (!had_some || !runs[i].cells.empty()) continue;
+      fail<UsageError>("--where {}: no cell of {} matches", text, options.runs[i].string());
+    }
   }
 }
 
-std::vector<WhereClause> clauses_of(const CompareOptions& options) {
-  std::vector<WhereClause> clauses;
-  for (const std::string& text : options.where) clauses.push_back(where_of(text, options.runs));
-  return clauses;
-}
-
-/// The keys of those cells that the pattern means: by key, or by label, with or without the words
-/// that tell cells of one label apart.
-std::set<std::string> keys_meant(const std::vector<const Cell*>& cells,
-                                 const std::string& pattern) {
+/// Keeps of these runs' cells those that the pattern means: by key, or by label, with or without
+/// the words that tell cells of one label apart.
+void keep_meant(const std::vector<std::vector<Cell>*>& runs, const std::string& pattern) {
+  std::vector<const Cell*> all;
+  for (const std::vector<Cell>* const cells : runs) {
+    for (const Cell& cell : *cells) all.push_back(&cell);
+  }
   std::set<std::string> keys;
-  const auto labels = labels_of(cells);
-  for (const Cell* const cell : cells) {
+  const auto labels = labels_of(all);
+  for (const Cell* const cell : all) {
     for (const std::string& name : {cell->key, labels.at(cell->key), label_of(cell->row)}) {
       if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) keys.insert(cell->key);
     }
   }
-  return keys;
-}
-
-void keep_keys(std::vector<Cell>& cells, const std::set<std::string>& keys) {
-  std::erase_if(cells, [&](const Cell& cell) { return !keys.contains(cell.key); });
+  for (std::vector<Cell>* const cells : runs) {
+    std::erase_if(*cells, [&](const Cell& cell) { return !keys.contains(cell.key); });
+  }
 }
 
 /// The catalog with the user's own prices in it, each dated `today`.
@@ -166,35 +146,6 @@ void require_valid(const CompareOptions& options) {
         "one run has nothing to be compared with; valid: two or more, or one with "
         "--instance A=TYPE for its cost");
   }
-  if (!options.prices.empty() && options.instances.empty()) {
-    fail<UsageError>("--price: nothing has a price without --instance A=TYPE");
-  }
-}
-
-bool is_timed(const std::string& origin) { return origin == "measured" || origin == "emulated"; }
-
-/// Ranks that share a core are no devices: their times stand beside no measured ones.
-void require_one_origin(const std::vector<CompareReport::Run>& runs,
-                        const std::vector<ComparedRun>& compared) {
-  const CompareReport::Run* first = nullptr;
-  std::set<std::string> of_first;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::set<std::string> origins;
-    for (const Cell& cell : compared[i].cells) {
-      const std::string& origin = cell.row.get("origin");
-      if (is_timed(origin)) origins.insert(origin);
-    }
-    if (origins.empty()) continue;
-    if (first == nullptr) {
-      first = &runs[i];
-      of_first = origins;
-    }
-    const auto is_too = [&](const std::string& origin) { return of_first.contains(origin); };
-    if (std::ranges::any_of(origins, is_too)) continue;
-    fail<UsageError>("{} ({}) is {}, {} ({}) is {}: rows of different origin are never compared",
-                     first->letter, first->folder.string(), *of_first.begin(), runs[i].letter,
-                     runs[i].folder.string(), *origins.begin());
-  }
 }
 
 std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
@@ -211,51 +162,40 @@ std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
   return runs;
 }
 
-/// The runs' cells, as far as they are wanted, and joined as they are.
+/// The runs' cells, as far as they are wanted.
 std::vector<ComparedRun> cells_of(const CompareOptions& options,
-                                  const std::vector<WhereClause>& clauses,
                                   std::vector<std::string>& warnings) {
   std::vector<ComparedRun> compared;
-  for (std::size_t i = 0; i < options.runs.size(); ++i) {
-    StoredRun stored = read_stored_run(options.runs[i], WithSamples::no);
+  for (const std::filesystem::path& folder : options.runs) {
+    StoredRun stored = read_stored_run(folder, WithSamples::no);
     std::ranges::move(stored.torn, std::back_inserter(warnings));
-    ComparedRun& run = compared.emplace_back(compared_run(std::move(stored)));
-    const bool had_some = !run.cells.empty();
-    keep_wanted(run.cells, clauses, i);
-    if (had_some && run.cells.empty()) {
-      fail<UsageError>("--where {}: no cell of {} matches", fmt::join(options.where, " --where "),
-                       options.runs[i].string());
-    }
-    if (const std::string injected = injected_in(run.cells); !injected.empty()) {
-      warnings.push_back(
-          fmt::format("{} was disturbed on purpose: {}", options.runs[i].string(), injected));
+    compared.push_back({stored.manifest.run_id, stored.manifest.pair, cells_of(stored)});
+    if (const std::string injected = injected_in(compared.back().cells); !injected.empty()) {
+      warnings.push_back(fmt::format("{} was disturbed on purpose: {}", folder.string(), injected));
     }
   }
-  if (!options.cell.empty()) {
-    std::vector<const Cell*> all;
-    for (const ComparedRun& run : compared) {
-      for (const Cell& cell : run.cells) all.push_back(&cell);
-    }
-    const std::set<std::string> keys =
-        options.keys.empty() ? keys_meant(all, options.cell) : options.keys;
-    if (keys.empty()) fail<UsageError>("--cell {}: no cell of the runs matches", options.cell);
-    for (ComparedRun& run : compared) keep_keys(run.cells, keys);
+  keep_wanted(options, compared);
+  if (options.cell.empty()) return compared;
+  std::vector<std::vector<Cell>*> cells;
+  for (ComparedRun& run : compared) cells.push_back(&run.cells);
+  keep_meant(cells, options.cell);
+  if (std::ranges::all_of(compared, [](const ComparedRun& run) { return run.cells.empty(); })) {
+    fail<UsageError>("--cell {}: no cell of the runs matches", options.cell);
   }
-  if (options.across.empty()) return compared;
-  for (ComparedRun& run : compared) join_across(run.cells, options.across);
   return compared;
 }
 
 /// One machine is of one type. An import's manifest is of where it was imported.
 void require_two_machines(const CompareReport::Run& run, const CompareReport::Run& other) {
   if (!run.instance || !other.instance || run.instance->name == other.instance->name) return;
+  const auto is_timed = [](const std::string& origin) {
+    return origin == "measured" || origin == "emulated";
+  };
   if (!is_timed(run.manifest.origin) || !is_timed(other.manifest.origin)) return;
-  if (of_set(differences_of(run.manifest, other.manifest), "key").empty()) {
-    fail<UsageError>(
-        "--instance: {} and {} were measured on the same machine, which is not both {} "
-        "and {}",
-        run.letter, other.letter, run.instance->name, other.instance->name);
-  }
+  if (of_other_machines(differences_of(run.manifest, other.manifest))) return;
+  fail<UsageError>(
+      "--instance: {} and {} were measured on the same machine, which is not both {} and {}",
+      run.letter, other.letter, run.instance->name, other.instance->name);
 }
 
 /// The instance types that the command line says the runs were on.
@@ -273,32 +213,15 @@ void set_instances(const CompareOptions& options, const std::vector<Instance>& c
   for (const CompareReport::Run& run : report.runs) {
     for (const CompareReport::Run& other : report.runs) require_two_machines(run, other);
   }
-  for (const std::string& text : options.prices) {
-    const std::string name = split_assignment("--price", text).name;
-    const bool used = std::ranges::count(options.predictions, name) > 0 ||
-                      std::ranges::any_of(report.runs, [&](const CompareReport::Run& run) {
-                        return run.instance && run.instance->name == name;
-                      });
-    if (!used) fail<UsageError>("--price {}: no --instance and no --predict is of that type", text);
-  }
 }
 
-/// The epochs and training steps of run number `i` that are wanted, and its type.
-PricedRun priced(const CompareReport::Run& run, const std::vector<WhereClause>& clauses,
-                 std::size_t i) {
-  PricedRun of_run{run.manifest.run_id, *run.instance, rows_in(run.folder, epoch_schema())};
-  of_run.throughput = rows_in(run.folder, throughput_schema());
-  keep_wanted(of_run.epochs, clauses, i);
-  keep_wanted(of_run.throughput, clauses, i);
-  return of_run;
-}
-
-void add_costs(const CompareOptions& options, const std::vector<WhereClause>& clauses,
+/// `compared`: the runs' cells, as far as they are wanted.
+void add_costs(const CompareOptions& options, const std::vector<ComparedRun>& compared,
                CompareReport& report) {
   if (options.instances.empty()) return;
   const std::vector<Instance> catalog = catalog_of(options, utc_label().substr(0, 10));
   set_instances(options, catalog, report);
-  std::vector<std::vector<ResultRow>> costs;  // of each priced run, predictions last
+  std::vector<std::vector<Cost>> costs;  // of each priced run, predictions last
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const CompareReport::Run& run = report.runs[i];
     if (!run.instance) {
@@ -306,29 +229,24 @@ void add_costs(const CompareOptions& options, const std::vector<WhereClause>& cl
           "{} has no instance type, so no cost: --instance {}=TYPE", run.letter, run.letter));
       continue;
     }
-    costs.push_back(cost_rows(priced(run, clauses, i)));
-    // Training steps may be all that was asked for, and foretell nothing.
-    const bool steps_do = options.predictions.empty() && !costs.back().empty();
-    if (!steps_do && std::ranges::all_of(costs.back(), is_throughput)) {
-      report.warnings.push_back(
-          fmt::format("{} has no epochs{}, so no cost of one: [[epoch]] measures them", run.letter,
-                      clauses.empty() ? "" : " that --where leaves"));
+    costs.push_back(costs_of(compared[i].run_id, compared[i].cells, *run.instance));
+    if (costs.back().empty()) {
+      report.warnings.push_back(fmt::format(
+          "{} has neither epochs nor training steps, so no cost: [[epoch]] measures them",
+          run.letter));
     }
   }
   for (const std::string& name : options.predictions) {
     if (!report.runs.front().instance) {
       fail<UsageError>("--predict {}: say what A ran on: --instance A=TYPE", name);
     }
-    const PricedRun a = priced(report.runs.front(), clauses, 0);
-    costs.push_back(cost_rows(predicted(a, instance_named(catalog, name))));
+    costs.push_back(predicted_costs(costs.front(), instance_named(catalog, name)));
   }
   if (costs.size() > 1) {
-    report.decisions = decision_rows(costs, options.startup_seconds);
+    report.decisions = decisions_of(costs, options.startup_seconds);
     report.undecided = !all_decided(report.decisions);
   }
-  for (std::vector<ResultRow>& rows : costs) {
-    std::ranges::move(rows, std::back_inserter(report.costs));
-  }
+  for (std::vector<Cost>& some : costs) std::ranges::move(some, std::back_inserter(report.costs));
   mark_efficient(report.costs);
 }
 
@@ -361,11 +279,12 @@ ExitCode compare(const CompareOptions& options) {
   CompareReport report;
   report.command = options.command;
   report.runs = runs_of(options);
-  const std::vector<WhereClause> clauses = clauses_of(options);
-  add_costs(options, clauses, report);
+  std::vector<ComparedRun> compared = cells_of(options, report.warnings);
+  add_costs(options, compared, report);
   if (report.runs.size() > 1) {
-    const std::vector<ComparedRun> compared = cells_of(options, clauses, report.warnings);
-    require_one_origin(report.runs, compared);
+    for (ComparedRun& run : compared) {
+      if (!options.across.empty()) join_across(run.cells, options.across);
+    }
     report.comparison = compare_runs(compared, options.across);
   }
   report.code = exit_code_of(report);
@@ -405,12 +324,7 @@ ExitCode compare_builds(CompareOptions options) {
   }
   KeepCells keep;
   if (!options.cell.empty()) {
-    keep = [&](std::vector<Cell>& cells) {
-      std::vector<const Cell*> all;
-      for (const Cell& cell : cells) all.push_back(&cell);
-      options.keys = keys_meant(all, options.cell);
-      keep_keys(cells, options.keys);
-    };
+    keep = [&](std::vector<Cell>& cells) { keep_meant({&cells}, options.cell); };
   }
   const BuildRuns runs = measure_builds(study, {options.builds[0], options.builds[1]}, options.out,
                                         keep, interruption, console);
@@ -455,9 +369,10 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
       ->required();
   verb.add_option("--where", options.where,
                   "only cells and epochs with these parameters, as ranks=2,4 or B:algorithm=ring");
-  verb.add_option("--instance", options.instances,
-                  "the instance type that a run was on, as A=p3.8xlarge: shows what epochs and "
-                  "images cost");
+  CLI::Option* const instance =
+      verb.add_option("--instance", options.instances,
+                      "the instance type that a run was on, as A=p3.8xlarge: shows what epochs and "
+                      "images cost");
   verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
   add_shown(verb, "--format", options.format, "table, csv or json");
   verb.add_option("--out", options.out,
@@ -472,12 +387,14 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
                   "launches that hold one are measured");
   const Heading cost(verb, "Cost");
   verb.add_option("--price", options.prices,
-                  "an hour's price instead of the catalog's, as TYPE=12.24");
+                  "an hour's price instead of the catalog's, as TYPE=12.24")
+      ->needs(instance);
   verb.add_option("--instances", options.catalog, "a catalog instead of configs/instances.csv");
   verb.add_option("--startup", options.startup_seconds, "seconds paid before the first epoch")
       ->check(CLI::NonNegativeNumber);
   verb.add_option("--predict", options.predictions,
-                  "also this instance type, from A by its fp32 TFLOPS alone");
+                  "also this instance type, from A by its fp32 TFLOPS alone")
+      ->needs(instance);
 }
 
 }  // namespace scalebench

@@ -12,19 +12,11 @@ MOST = 200  # rows of a table
 
 def write_markdown(found: Comparison) -> str:
     parts = [f"# {text_of(found.title(), 120)}"]
-    for workload, sentence, unknown in of.answers(found):
-        before = f"{text_of(workload)}: " if workload else ""
-        parts.append(f"{before}**{text_of(sentence, LONGEST)}**")
-        parts += [text_of(unknown, LONGEST)] if unknown else []
-    if found.untested():
-        parts.append(of.NOTHING_TESTED)
-    parts += map(text_of, of.limits(found))
-    for whole, title in ((True, "Time and cost of an epoch"), (False, "Parts of an instance, billed as a whole one")):
-        for workload, content, _ in of.costs(found, whole):
-            parts += [f"## {title}: {text_of(workload)}", escaped(content)]
-    steps = of.throughput(found)
-    if steps:
-        parts += ["## Cost of images, training steps alone", escaped(steps[0]), text_of(of.STEPS_ALONE, LONGEST)]
+    *open_ones, answer = found.answers() or [""]
+    parts += [f"**{text_of(answer, LONGEST)}**"] if answer else []
+    parts += [text_of(line, LONGEST) for line in open_ones]
+    for workload, content, _ in of.costs(found):
+        parts += [f"## Time and cost: {text_of(workload)}", escaped(content)]
     prices, notes = of.prices(found)
     if prices[1]:
         parts += ["## Prices", escaped(prices), *(text_of(note, LONGEST) for note in notes)]

@@ -10,12 +10,12 @@ from view.page import Html, element, joined, page, section, table
 from view.run.panels import panels
 
 CAPTION = (
-    "Time of an epoch against its cost. Down is faster, left is cheaper; what is predicted is hollow, what is "
+    "Time against cost. Down is faster, left is cheaper; what is predicted is hollow, what is "
     "quoted a cross. N: GPUs (or CPU ranks) in use."
 )
-PARTS = (
-    "An instance is rented whole. On a part of it the whole one is billed, so these rows enter no decision; they say "
-    "what the rest of the instance adds."
+BEST = (
+    "Best: nothing else here is as fast and as cheap. An instance is rented whole: a part of one is billed as the whole, and "
+    "enters no decision. Training steps alone have no synchronisation, no input and no evaluation."
 )
 
 
@@ -25,8 +25,6 @@ def write_page(found: Comparison) -> str:
             element("h1", found.title()),
             verdict(found),
             costs(found),
-            parts(found),
-            throughput(found),
             prices(found),
             cells(found),
             sources(found),
@@ -36,28 +34,11 @@ def write_page(found: Comparison) -> str:
 
 
 def verdict(found: Comparison) -> Html:
-    lines: list[object] = []
-    for workload, sentence, unknown in of.answers(found):
-        before = [f"{workload}: "] if workload else []
-        lines.append(element("p", *before, element("strong", sentence)))
-        lines += [element("p", unknown, css="muted")] if unknown else []
-    if found.untested():
-        lines.append(element("p", of.NOTHING_TESTED, css="muted"))
-    elif found.tested() > 0 and not lines:
-        lines.append(element("p", element("strong", counted(found))))
-    lines += [element("p", words, css="muted") for words in of.limits(found)]
-    if not lines:
+    *before, answer = found.answers() or [""]
+    if not answer:
         return Html("")
+    lines = [element("p", element("strong", answer)), *(element("p", line, css="muted") for line in before)]
     return element("div", *lines, css="verdict warn" if found.undecided() else "verdict")
-
-
-def counted(found: Comparison) -> str:
-    """'3 SAME, 1 SLOWER' of the cells."""
-    counts: dict[str, int] = {}
-    for row in found.cells:
-        if row["verdict"]:
-            counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
-    return ", ".join(f"{number} {verdict}" for verdict, number in counts.items()) + "."
 
 
 def shown(content: Table, rest: str, numbers: tuple[int, ...] = (), weak: list[int] | None = None) -> Html:
@@ -78,30 +59,11 @@ def costs(found: Comparison) -> Html:
     parts: list[object] = []
     plots = panels(found.folder, "cost", CAPTION)
     drawn = [element("figure", element("div", *plots, css="panels"), element("figcaption", CAPTION))] if plots else []
-    for workload, content, origins in of.costs(found, whole=True):
+    for workload, content, origins in of.costs(found):
         weak = [place for place, origin in enumerate(origins) if origin in ("predicted", "quoted")]
-        parts += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 2, 3), weak=weak)]
-    if parts:
-        words = "Best: nothing else here is as fast and as cheap."
-        parts = [element("p", words, css="muted"), *parts]
-    return section("Time and cost of an epoch", *drawn, *parts)
-
-
-def parts(found: Comparison) -> Html:
-    tables: list[object] = []
-    for workload, content, _ in of.costs(found, whole=False):
-        tables += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 2, 3))]
-    return section("Parts of an instance", element("p", PARTS, css="muted"), *tables) if tables else Html("")
-
-
-def throughput(found: Comparison) -> Html:
-    steps = of.throughput(found)
-    if not steps:
-        return Html("")
-    content, origins = steps
-    weak = [place for place, origin in enumerate(origins) if origin == "quoted"]
-    return section("Cost of images, training steps alone", element("p", of.STEPS_ALONE, css="muted"),
-                   shown(content, "cost.csv", numbers=(1, 2, 3), weak=weak))  # fmt: skip
+        parts += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 2, 4), weak=weak)]
+    words = [element("p", BEST, css="muted")] if parts else []
+    return section("Time and cost", *drawn, *words, *parts)
 
 
 def prices(found: Comparison) -> Html:
@@ -109,7 +71,7 @@ def prices(found: Comparison) -> Html:
     if not content[1]:
         return Html("")
     small = [element("p", element("small", note), css="muted") for note in notes]
-    return section("Prices", shown(content, "cost.csv", numbers=(1,)), *small)
+    return section("Prices", shown(content, "compare.json", numbers=(1,)), *small)
 
 
 def cells(found: Comparison) -> Html:

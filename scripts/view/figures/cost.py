@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Time of an epoch against its cost on instance types, one point for each number of instances, and
+# Time against cost on instance types, one point for each number of instances, and
 # the line of those that no other beats in both. All numbers are cells of cost.csv, which says which
 # points are efficient; lines join points of one origin only. Parts of an instance are small dots.
 from __future__ import annotations
@@ -18,69 +18,68 @@ from view import intervals
 from view.figures import theme
 from view.numbers import unit_of_time
 from view.rows import Row, grouped, read_rows, say, usable
-from view.variants import tell_images
 
-PANEL = ("model", "dataset", "scaling", "variant")
 UNITS = {"h": "hours", "min": "minutes", "s": "seconds"}
 
 
 def draw(folder: Path) -> tuple[dict[str, Figure], str]:
     """A figure for each workload, and the fine print."""
-    rows = [row for row in usable(read_rows(folder, "cost.csv")) if row.number("usd_per_epoch") > 0]
+    rows = [row for row in usable(read_rows(folder, "cost.csv")) if row.number("usd") > 0]
     if not rows:
-        raise theme.NothingToDraw("cost.csv has no epoch with a cost")
-    tell_images(rows)
-    panels = {" · ".join(word for word in key if word): points for key, points in grouped(rows, PANEL).items()}
+        raise theme.NothingToDraw("cost.csv has nothing with a cost")
+    panels = {workload: points for (workload,), points in grouped(rows, ("workload",)).items()}
+    document = compared(folder)
+    prices = {str(one.get("name")): price_of(one) for one in document.get("instances", [])}
     marks = theme.marks([row["instance"] for row in rows])
     figures = {}
     for name, (title, points) in zip(theme.names_of("cost", list(panels)), panels.items()):
         figures[name], (axes,) = theme.panel(title, 3.6)
-        theme.legend(figures[name], draw_panel(axes, points, marks))
-    return figures, compared_runs(folder)
+        theme.legend(figures[name], draw_panel(axes, points, marks, prices))
+    return figures, "  ·  ".join(f"{run.get('letter')}: {run.get('run_id')}" for run in document.get("runs", []))
 
 
-def compared_runs(folder: Path) -> str:
-    """Letters and names; empty where compare.json does not say."""
+def compared(folder: Path) -> dict[str, list[dict[str, object]]]:
+    """The runs and instance types of compare.json; nothing where it does not say."""
     try:
-        runs = json.loads((folder / "compare.json").read_text(encoding="utf-8"))["runs"]
-        return "  ·  ".join(f"{run['letter']}: {run['run_id']}" for run in runs)
+        document = json.loads((folder / "compare.json").read_text(encoding="utf-8"))
+        return {name: [one for one in document[name] if isinstance(one, dict)] for name in ("runs", "instances")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         say(f"compare.json: {error}: going on without it")
-        return ""
+        return {}
 
 
-def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> list[tuple[Artist, str]]:
+def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]], prices: dict[str, str]) -> list[tuple[Artist, str]]:
     """Draws it; the entries of its legend."""
-    unit, scale = unit_of_time(max(row.number("seconds_median") for row in rows))
+    unit, scale = unit_of_time(max(row.number("seconds") for row in rows))
     set_axes(axes, rows, unit, scale)
     joined = [draw_frontier(axes, points, origin, scale) for (origin,), points in grouped(rows, ("origin",)).items() if origin != "quoted"]
     entries: list[tuple[Artist, str]] = []
     for (instance, origin), series in grouped(rows, ("instance", "origin")).items():
         mark = theme.Mark(*marks[instance], origin)
         draw_points(axes, series, mark.line() | {"linestyle": "none"}, scale)
-        prices = dict.fromkeys(price_of(row) for row in series)
-        entries.append((theme.mark_of(mark, line=False), f"{theme.with_origin(instance, origin)}: {'; '.join(prices)}"))
+        price = prices.get(instance, "price not known")
+        entries.append((theme.mark_of(mark, line=False), f"{theme.with_origin(instance, origin)}: {price}"))
     label_points(axes, rows, scale)
     if any(joined):
         entries.append((Line2D([], [], color=theme.MUTED, linewidth=1.2), "nothing of that origin is both faster and cheaper"))
-    if any(row["whole"] == "0" for row in rows):
+    if any(row["best"] == "part" for row in rows):
         small = Line2D([], [], color=theme.MUTED, linestyle="none", marker="o", markersize=2.5)
         entries.append((small, "a part of an instance, billed whole"))
-    kind = intervals.told(rows, "seconds_ci_low", "interval")
+    kind = f"95 % interval over launches, of fewer than {intervals.FULL} their range" if any(row["seconds_ci_low"] for row in rows) else ""
     upright = Line2D([], [], color=theme.MUTED, linestyle="none", marker="|", markersize=9)
     return [*entries, *([(upright, kind)] if kind else [])]
 
 
-def price_of(row: Row) -> str:
-    users = ", given by the user" if row["price_source"] == "given by the user" else ""  # not by a catalog
-    return f"{row['usd_per_hour']} {row['currency'] or 'usd'}/h, {row['price_date']}{users}"
+def price_of(instance: dict[str, object]) -> str:
+    users = ", given by the user" if instance.get("price_source") == "given by the user" else ""  # not by a catalog
+    return f"{instance.get('usd_per_hour')} {instance.get('currency')}/h, {instance.get('price_date')}{users}"
 
 
 def set_axes(axes: Axes, rows: list[Row], unit: str, scale: float) -> None:
     """Both logarithmic: instance types differ by factors. Limits hold intervals and leave room for labels."""
     for name, column, label in (
-        ("x", ("usd_per_epoch",), f"{rows[0]['currency'] or 'usd'} an epoch"),
-        ("y", ("seconds_median", "seconds_ci_low", "seconds_ci_high"), f"{UNITS.get(unit, unit)} an epoch"),
+        ("x", ("usd",), "cost"),
+        ("y", ("seconds", "seconds_ci_low", "seconds_ci_high"), UNITS.get(unit, unit)),
     ):
         one = scale if name == "y" else 1.0
         values = [value / one for row in rows for each in column if (value := row.number(each)) > 0]
@@ -99,8 +98,8 @@ def set_axes(axes: Axes, rows: list[Row], unit: str, scale: float) -> None:
 
 def draw_points(axes: Axes, rows: list[Row], mark: dict[str, object], scale: float) -> None:
     for row in rows:
-        x, y = row.number("usd_per_epoch"), row.number("seconds_median") / scale
-        part = row["whole"] == "0"
+        x, y = row.number("usd"), row.number("seconds") / scale
+        part = row["best"] == "part"
         axes.plot([x], [y], **(mark | {"markersize": 2.5, "alpha": 0.6} if part else mark))
         low, high = row.number("seconds_ci_low") / scale, row.number("seconds_ci_high") / scale
         if not math.isnan(low + high):
@@ -112,8 +111,8 @@ def label_points(axes: Axes, rows: list[Row], scale: float) -> None:
     """Each with its N; one that lies over another of the same N shares its label, over another N it goes above."""
     points_high, points_wide = 9.0, 24.0
     placed: list[tuple[float, float, str]] = []  # in points of the page
-    for row in sorted(rows, key=lambda row: row.number("seconds_median")):
-        at, text = (row.number("usd_per_epoch"), row.number("seconds_median") / scale), f"N={row['ranks']}"
+    for row in sorted(rows, key=lambda row: row.number("seconds")):
+        at, text = (row.number("usd"), row.number("seconds") / scale), f"N={row['ranks']}"
         x, low = (float(end) * 72 / axes.figure.dpi for end in axes.transData.transform(at))
         y = low
         while near := [other for wide, high, other in placed if abs(wide - x) < points_wide and abs(high - y) < points_high]:
@@ -129,8 +128,8 @@ def label_points(axes: Axes, rows: list[Row], scale: float) -> None:
 
 def draw_frontier(axes: Axes, rows: list[Row], origin: str, scale: float) -> bool:
     """Nothing of that origin lies left of and below it. One point alone has none."""
-    best = sorted((row.number("usd_per_epoch"), row.number("seconds_median") / scale)
-                  for row in rows if row["efficient"] == "1")  # fmt: skip
+    best = sorted((row.number("usd"), row.number("seconds") / scale)
+                  for row in rows if row["best"] == "yes")  # fmt: skip
     if len(best) < 2:
         return False
     style = theme.Mark(theme.MUTED, "", origin).line() | {"marker": "", "linewidth": 1.2, "zorder": 1}

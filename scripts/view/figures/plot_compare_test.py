@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import json
 import subprocess
 import sys
 import tempfile
@@ -16,20 +17,20 @@ HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
 
 def row(instance: str, ranks: int, seconds: float, usd: float, **cells: str) -> dict[str, str]:
-    return {"origin": "measured", "status": "ok", "instance": instance,
-            "usd_per_hour": "12.24", "price_date": "2026-07-20", "price_source": "list", "model": "resnet20",
-            "dataset": "cifar", "scaling": "strong", "ranks": str(ranks), "whole": "1", "seconds_median": str(seconds), "usd_per_epoch": str(usd),
-            "seconds_ci_low": "", "seconds_ci_high": "", "interval": "", "efficient": "1", **cells}  # fmt: skip
+    return {"origin": "measured", "status": "ok", "instance": instance, "workload": "resnet20 cifar strong", "ranks": str(ranks),
+            "seconds": str(seconds), "usd": str(usd), "seconds_ci_low": "", "seconds_ci_high": "", "best": "yes", **cells}  # fmt: skip
 
 
 ROWS = [
-    row("p3.8xlarge", 1, 100, 0.3, seconds_ci_low="98", seconds_ci_high="103",
-        interval="range of launches", efficient="", whole="0"),
+    row("p3.8xlarge", 1, 100, 0.3, seconds_ci_low="98", seconds_ci_high="103", best="part"),
     row("p3.8xlarge", 4, 28, 0.1),
-    row("g2.2xlarge", 1, 640, 0.12, origin="predicted", price_source="given by the user"),
-    row("p2.xlarge", 1, 300, 0.2, origin="quoted", efficient=""),
-    row("p3.8xlarge", 8, 0, 0, status="failed", seconds_median="", usd_per_epoch=""),
+    row("g2.2xlarge", 1, 640, 0.12, origin="predicted"),
+    row("p2.xlarge", 1, 300, 0.2, origin="quoted", best="no"),
+    {**row("p3.8xlarge", 8, 0, 0), "status": "failed", "seconds": "", "usd": ""},
 ]
+PRICE = {"usd_per_hour": 12.24, "currency": "usd", "price_date": "2026-07-20", "price_source": "list"}
+DOCUMENT = {"runs": [{"letter": "A", "run_id": "on_p3"}],
+            "instances": [{"name": "p3.8xlarge", **PRICE}, {"name": "g2.2xlarge", **PRICE, "price_source": "given by the user"}]}  # fmt: skip
 
 
 @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib")
@@ -42,6 +43,7 @@ class PlotCompareTest(unittest.TestCase):
             writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
+        (self.folder / "compare.json").write_text(json.dumps(DOCUMENT), encoding="utf-8")
         return subprocess.run([sys.executable, str(SCRIPTS / "plot_compare.py"), str(self.folder)],
                               capture_output=True, text=True, timeout=240, check=False)  # fmt: skip
 
@@ -51,14 +53,14 @@ class PlotCompareTest(unittest.TestCase):
         svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
         for text in ("p3.8xlarge", "p2.xlarge (quoted)", "p3.8xlarge: 12.24 usd/h, 2026-07-20",
                      "g2.2xlarge (predicted): 12.24 usd/h, 2026-07-20,", "given by the user",
-                     "range of launches", "minutes an epoch", "a part of an instance, billed whole"):  # fmt: skip
+                     "interval over launches", "minutes", "A: on_p3", "a part of an instance, billed whole"):  # fmt: skip
             self.assertIn(text, svg)
         before = (self.folder / "figures" / "cost.png").read_bytes()
         self.plot(ROWS)
         self.assertEqual((self.folder / "figures" / "cost.png").read_bytes(), before)
 
     def test_points_over_each_other_have_a_label_that_can_be_read(self) -> None:
-        pair = [row("p3.8xlarge", ranks, seconds, usd, efficient="") for ranks, seconds, usd in ((1, 100, 0.3), (1, 101, 0.303), (2, 100.5, 0.301))]
+        pair = [row("p3.8xlarge", ranks, seconds, usd, best="no") for ranks, seconds, usd in ((1, 100, 0.3), (1, 101, 0.303), (2, 100.5, 0.301))]
         self.plot(pair)
         svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
         self.assertEqual([svg.count(f"<!-- N={n} -->") for n in (1, 2)], [1, 1])
@@ -75,17 +77,16 @@ class PlotCompareTest(unittest.TestCase):
         self.assertTrue((self.folder / "figures" / "cost.png").exists())
         done = self.plot(ROWS[-1:])
         self.assertEqual(done.returncode, 0)
-        self.assertIn("no epoch with a cost", done.stderr)
+        self.assertIn("nothing with a cost", done.stderr)
         self.assertFalse((self.folder / "figures" / "cost.png").exists(), "an old figure would show other rows")
 
     def test_each_workload_has_a_panel_and_a_file(self) -> None:
-        other = [{**cells, "model": "mlp"} for cells in ROWS[:2]]
-        more = [{**cells, "model": "vgg", "samples": images} for cells in ROWS[:2] for images in ("2560", "5120")]
+        other = [{**cells, "workload": "mlp training steps"} for cells in ROWS[:2]]
         self.plot(ROWS)
-        self.plot([{"samples": "", **cells} for cells in [*ROWS, *other]] + more)
-        titles = ["mlp · cifar · strong", "resnet20 · cifar · strong", "vgg · cifar · strong · 2560 images", "vgg · cifar · strong · 5120 images"]
+        self.plot([*ROWS, *other])
+        titles = ["mlp training steps", "resnet20 cifar strong"]
         files = sorted((self.folder / "figures").glob("*.svg"))
-        self.assertEqual([file.stem for file in files], [f"cost-{title.replace(' · ', '-').replace(' ', '-')}" for title in titles])
+        self.assertEqual([file.stem for file in files], [f"cost-{title.replace(' ', '-')}" for title in titles])
         for file, title in zip(files, titles):
             self.assertIn(f"<!-- {title} -->", file.read_text(encoding="utf-8"))
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/comparison/instances.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "bench/record/csv.hpp"
+#include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6, kMostGib = 1e5;
+
+/// One row of the catalog, with the place for what is wrong in it.
+class CatalogRow {
+ public:
+  CatalogRow(const CsvTable& table, std::size_t row) : table_(table), row_(row) {}
+
+  const std::string& text(std::string_view column) const { return table_.text(row_, column); }
+  double number(std::string_view column) const { return table_.number(row_, column); }
+  /// Of a column that a catalog need not have.
+  std::string optional(std::string_view column) const {
+    return table_.has(column) ? text(column) : std::string();
+  }
+
+  [[noreturn]] void refuse(std::string_view column, std::string_view valid) const {
+    fail<UsageError>("{}: {}: '{}'; valid: {}", table_.place(row_, column), column, text(column),
+                     valid);
+  }
+  std::string required(std::string_view column, std::string_view valid) const {
+    if (text(column).empty()) refuse(column, valid);
+    return text(column);
+  }
+  int whole(std::string_view column, double least, double most) const {
+    const double value = number(column);
+    if (value >= least && value <= most && value == std::floor(value)) {
+      return static_cast<int>(value);
+    }
+    refuse(column, fmt::format("a whole number from {} to {}", least, most));
+  }
+  double positive(std::string_view column, double most) const {
+    const double value = number(column);
+    if (value > 0 && value <= most) return value;
+    refuse(column, fmt::format("a number above 0 and up to {}", most));
+  }
+
+ private:
+  const CsvTable& table_;
+  std::size_t row_;
+};
+
+Instance instance_in(const CatalogRow& row) {
+  Instance instance;
+  instance.name = row.required("name", "the type's name, as p3.8xlarge");
+  instance.gpu_model = row.text("gpu_model");
+  instance.gpus = row.whole("gpus", 0, kMostGpus);
+  instance.vcpus = row.whole("vcpus", 1, kMostCores);
+  instance.fp32_tflops_per_gpu = std::nan("");
+  if (!row.text("fp32_tflops_per_gpu").empty()) {
+    instance.fp32_tflops_per_gpu = row.positive("fp32_tflops_per_gpu", kMostUsd);
+  }
+  if (!row.optional("currency").empty()) instance.currency = row.text("currency");
+  if (!row.optional("gpu_mem_gib").empty()) {
+    instance.gpu_memory_gib = row.positive("gpu_mem_gib", kMostGib);
+  }
+  instance.usd_per_hour = std::nan("");
+  // A type without a price still says what is in it.
+  if (row.text("usd_per_hour_on_demand").empty()) return instance;
+  instance.usd_per_hour = row.positive("usd_per_hour_on_demand", kMostUsd);
+  instance.price_date = row.required("price_date", "a date as 2026-07-20, or what is known");
+  instance.price_source = row.required("price_source", "where the price was read");
+  return instance;
+}
+
+}  // namespace
+
+std::vector<Instance> read_instances(const std::filesystem::path& path) {
+  const CsvTable table = CsvTable::read(path);
+  if (table.torn()) {
+    fail<UsageError>("{}: the last line does not end: cut short? Valid: a newline after each row",
+                     path.string());
+  }
+  std::vector<Instance> instances;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const CatalogRow row(table, i);
+    instances.push_back(instance_in(row));
+    if (!names.insert(instances.back().name).second) {
+      row.refuse("name", "each instance type once");
+    }
+    if (instances.back().currency != instances.front().currency) {
+      row.refuse("currency", fmt::format("one in all rows, as {}", instances.front().currency));
+    }
+  }
+  if (instances.empty()) fail<UsageError>("{}:2:1: no instance type", path.string());
+  return instances;
+}
+
+const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name) {
+  const auto found = std::ranges::find(instances, name, &Instance::name);
+  if (found != instances.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const Instance& instance : instances) names.push_back(instance.name);
+  fail<UsageError>("{}", unknown_name("instance", name, names));
+}
+
+void set_price(std::vector<Instance>& catalog, const std::string& type, const std::string& text,
+               const std::string& today) {
+  const double price = read_number<double>(text).value_or(0);
+  if (!(price > 0 && price <= kMostUsd)) {
+    fail<UsageError>(
+        "--price {}: '{}' is not a price; valid: what an hour costs with a decimal point, as "
+        "12.24, above 0 and up to {}",
+        type, text, kMostUsd);
+  }
+  instance_named(catalog, type);
+  Instance& instance = *std::ranges::find(catalog, type, &Instance::name);
+  if (instance.price_source == kUsersPrice) {
+    fail<UsageError>("--price {}={}: it has a price already, {}", type, text,
+                     instance.usd_per_hour);
+  }
+  instance.usd_per_hour = price;
+  instance.price_date = today;
+  instance.price_source = kUsersPrice;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The catalog of instance types: what one costs an hour, by which source and date, and what is in
+// it (configs/instances.csv, or a file of the user's with the same columns).
+#pragma once
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace scalebench {
+
+/// The source of a price that is no catalog's.
+inline constexpr const char* kUsersPrice = "given by the user";
+
+struct Instance {
+  std::string name;
+  std::string gpu_model;  // empty without GPUs
+  int gpus = 0;
+  int vcpus = 1;
+  double fp32_tflops_per_gpu = 0;  // NaN where unknown
+  double usd_per_hour = 0;         // NaN where the catalog has none
+  std::string price_date;          // "2026-07-20", or "undated ..." as its source has none
+  std::string price_source;
+  double gpu_memory_gib = std::nan("");  // of one GPU; NaN where unknown
+  std::string currency = "usd";          // of the price: a word that stands beside it
+};
+
+/// Throws UsageError `file:line:column: what; what is valid` for a catalog that cannot be used.
+std::vector<Instance> read_instances(const std::filesystem::path& path);
+
+/// Throws UsageError with the nearest name.
+const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name);
+
+/// The user's own price of an hour, as of `today`. Throws UsageError.
+void set_price(std::vector<Instance>& catalog, const std::string& type, const std::string& text,
+               const std::string& today);
+
+}  // namespace scalebench
