@@ -3,7 +3,7 @@
 """A run's published tables once more, from samples.csv and what its launches wrote, with nothing but
 Python's standard library: a second path to the numbers, which shares no code with the first.
 
-  scripts/recompute.py RUN...
+  scripts/recompute.py RUN...        # or folders of scalebench compare --out
 
 Every cell of every table, also those that should be empty, and every row that should be there. Says
 for each run how many of its numbers it made again, each that differs by more than 1e-9 of it, and
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from second_path.answers import check_scaling
 from second_path.collectives import check_allreduce, check_beside, check_fit
+from second_path.comparison import check_comparison
 from second_path.kernels import check_kernels
 from second_path.laws import check_laws
 from second_path.run import Run, has_ended, is_import
@@ -50,6 +51,11 @@ def main(words: list[str]) -> int:
         return 0 if words else 2
     differ = False
     for folder in map(Path, words):
+        if (folder / "compare.json").exists():
+            numbers, differences = check_comparison(folder)
+            print("\n".join([*differences, f"scripts/recompute.py: {numbers} numbers made again, {len(differences)} differ: {folder}"]))
+            differ = differ or bool(differences)
+            continue
         if not (folder / "plan.json").exists() and not is_import(folder):
             print(f"recompute: {folder}: no plan.json: not the run of a study, nor an import", file=sys.stderr)
             return 2

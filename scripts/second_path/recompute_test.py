@@ -15,6 +15,7 @@ from recompute import checked
 from second_path.answers import LIKE, base_of
 from second_path.collectives import check_fit
 from second_path.columns import WITHOUT
+from second_path.comparison import compared, ends
 from second_path.laws import fit_of_law
 from second_path.numbers import nonnegative_least_squares, of_t
 from second_path.run import Row, Run, number
@@ -297,6 +298,20 @@ class Formulas(unittest.TestCase):
             self.assertAlmostEqual(found / made, 1, 9)
         falling = [3e-6 - 1e-10 * s for s in (1e3, 2e3, 3e3)]
         self.assertEqual(nonnegative_least_squares([[1 / t for t in falling], [s / t for s, t in zip((1e3, 2e3, 3e3), falling)]])[1], 0)
+
+
+class Comparison(unittest.TestCase):
+    def test_p_is_counted_out_and_ends_are_estimates(self) -> None:
+        a = [1.0, 1.01, 1.02, 1.03]
+        estimates, ways, p = compared(a, [2 * value for value in a], paired=False)
+        self.assertAlmostEqual(p, 2 / 70)
+        self.assertAlmostEqual(ends(estimates, ways, 0.025)[1], 2 * 1.03)
+        rounds = [1.1, 1.2, 1.3, 1.4, 1.5, 1.6]
+        estimates, ways, p = compared([1.0] * 6, rounds, paired=True)
+        self.assertAlmostEqual(p, 2 / 64)
+        self.assertAlmostEqual(ends(estimates, ways, 0.025)[0], 1.1)
+        self.assertIsNone(ends(*compared([1.0] * 5, rounds[:5], paired=True)[:2], 0.025), "five rounds have no interval")
+        self.assertEqual(compared([1.0] * 6, [1.0] * 6, paired=True)[2], 1, "ties")
 
 
 if __name__ == "__main__":
