@@ -155,8 +155,8 @@ std::string difference_of(const CompareReport& report, char letter, std::string_
   const ResultRow& most = **std::ranges::max_element(
       cells, {}, [](const ResultRow* row) { return std::abs(std::log(number_in(*row, "ratio"))); });
   return fmt::format("{} in {} of {} cells, most in {}: {} times A's time {}", verdict,
-                     cells.size(), all, printable(most.get("label")),
-                     scaled(most.get("ratio"), 1, 3), interval_text(most));
+                     cells.size(), all, most.get("label"), scaled(most.get("ratio"), 1, 3),
+                     interval_text(most));
 }
 
 /// "3 of 12 cells UNDECIDED: 24 to 90 rounds would tell"
@@ -243,7 +243,8 @@ std::string compare_table(const CompareReport& report, bool changed_only) {
   }
   table += cost_table(report) + joined(summary_of(report));
   const std::string pairs = table_of_pairs(report.decisions);
-  return table + (pairs.empty() ? "" : "\n" + pairs) + joined(sentences_of(report.decisions));
+  const std::string said = joined(sentences_of(report.decisions));
+  return table + (pairs.empty() ? said : "\n" + pairs + said.substr(1));
 }
 
 }  // namespace scalebench
