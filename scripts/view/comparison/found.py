@@ -66,6 +66,22 @@ def read_comparison(folder: Path) -> Comparison:
     return Comparison(folder, document, costs, cells)
 
 
+def pairs(found: Comparison) -> Table:
+    """Of three or more instance types each with each; no rows of fewer."""
+    listed = [one for one in found.document.get("decisions") or [] if isinstance(one, dict)]
+    names = {str(one.get(side)) for one in listed for side in ("instance_a", "instance_b")}
+    rows = [[as_text(one.get("instance_a")), as_text(one.get("instance_b")), odds(one.get("time")), odds(one.get("usd")), as_text(one.get("workload"))]
+            for one in listed] if len(names) > 2 else []  # fmt: skip
+    return ["A", "B", "time, B over A", "cost, B over A", "workload"], rows
+
+
+def odds(answer: object) -> str:
+    """'1.63 [1.61, 1.64]', above 1 where A is better."""
+    cells = Row({name: as_text(value) for name, value in answer.items()} if isinstance(answer, dict) else {})
+    value, low, high = (three_digits(cells.number(f"ratio{end}")) for end in ("", "_low", "_high"))
+    return f"{value} [{low}, {high}]" if low else value
+
+
 def costs(found: Comparison) -> list[tuple[str, Table, list[str]]]:
     """(workload, table, origins of its rows)"""
     head = ["instances", "time", "its cost", "best", "images", "what", "known by", "note"]

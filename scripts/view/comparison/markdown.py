@@ -20,7 +20,7 @@ def write_markdown(found: Comparison) -> str:
     prices, notes = of.prices(found)
     if prices[1]:
         parts += ["## Prices", escaped(prices), *(text_of(note, LONGEST) for note in notes)]
-    for title, content in (*of.cells(found), ("Where the numbers are from", of.sources(found))):
+    for title, content in (("Each pair of types", of.pairs(found)), *of.cells(found), ("Where the numbers are from", of.sources(found))):
         if content[1]:
             parts += [f"## {title}", escaped(content)]
     parts += [text_of(note) for note in of.meanings(found)]

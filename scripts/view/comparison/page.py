@@ -26,6 +26,7 @@ def write_page(found: Comparison) -> str:
             verdict(found),
             costs(found),
             prices(found),
+            pairs(found),
             cells(found),
             sources(found),
         ]
@@ -72,6 +73,11 @@ def prices(found: Comparison) -> Html:
         return Html("")
     small = [element("p", element("small", note), css="muted") for note in notes]
     return section("Prices", shown(content, "compare.json", numbers=(1,)), *small)
+
+
+def pairs(found: Comparison) -> Html:
+    content = of.pairs(found)
+    return section("Each pair of types", shown(content, "compare.json", numbers=(2, 3))) if content[1] else Html("")
 
 
 def cells(found: Comparison) -> Html:

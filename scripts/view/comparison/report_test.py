@@ -72,10 +72,15 @@ class CompareReportTest(unittest.TestCase):
     def test_the_winner_of_three_types_stands_on_the_page(self) -> None:
         winner = "p3.8xlarge is the cheapest of 3 types, 39 % cheaper than g2.2xlarge; none is told to be the fastest."
         self.document["answers"] = [winner]
+        odds = {"ratio": 1.634, "ratio_low": 1.611, "ratio_high": 1.641, "better": "a"}
+        self.document["decisions"] = [{"instance_a": "p3.8xlarge", "instance_b": other, "time": odds, "usd": {**odds, "ratio_low": None}}
+                                      for other in ("g2.2xlarge", "g2.8xlarge")]  # fmt: skip
         write_csv(self.folder, "cost.csv", COSTS)
         page, markdown = self.both()
         self.assertIn(winner, page.text())
         self.assertIn(f"**{winner}**", markdown)
+        self.assertIn("| p3.8xlarge | g2.8xlarge | 1.63 \\[1.61, 1.64\\] | 1.63 |", markdown)
+        self.assertIn("Each pair of types", page.text())
 
     def test_a_price_has_its_own_source_and_names_it_once(self) -> None:
         long = "price: o/list@1d92 a/zz.go (its header: made, by: x; 2026) (still priced); network: w.go; 15.7 TF: sheet"
