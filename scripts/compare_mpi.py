@@ -132,18 +132,14 @@ def seconds_of(folder: Path) -> dict[tuple[str, str, str, int], float]:
         }
 
 
-def bound_shares(folder: Path, ours: dict[int, float], pages: str) -> dict[int, float]:
-    """By bytes: the share of the memory bound of the same start and pages that ours reaches."""
-    path = folder / "bound.csv"
-    if not path.exists():
-        return {}
-    with open(path, newline="", encoding="utf-8") as file:
-        bounds = {
-            int(row["size_bytes"]): float(row["seconds"])
+def bound_shares(folder: Path, pages: str) -> dict[tuple[str, int], float]:
+    """By algorithm and bytes, over shared memory and these pages: the share of the memory bound that was reached."""
+    with open(folder / "allreduce.csv", newline="", encoding="utf-8") as file:
+        return {
+            (row["algorithm"], int(row["size_bytes"])): float(row["busbw_gb_per_s"]) / float(bound)
             for row in csv.DictReader(file)
-            if row["pages"] == pages and row["transport"] == "shared_memory"
+            if row["pages"] == pages and row["transport"] == "shared_memory" and (bound := row["bound_busbw_gb_per_s"])
         }
-    return {size: bounds[size] / seconds for size, seconds in ours.items() if size in bounds}
 
 
 class Comparison:
@@ -164,7 +160,7 @@ class Comparison:
         for pages in PAGES:
             sizes = {b for t, p, a, b in seconds if (t, p, a) == ("mpi", pages, "native")}
             ours = pages if any((t, p) == ("shared_memory", pages) for t, p, _, _ in seconds) else "default"
-            best: dict[int, float] = {}
+            shares = bound_shares(folder, ours)
             for size in sorted(sizes):
                 shared = {
                     a: s
@@ -175,17 +171,17 @@ class Comparison:
                     continue
                 key = (size, pages)
                 winner = min(shared, key=shared.__getitem__)
-                best[size] = shared[winner]
+                best = shared[winner]
                 native = seconds["mpi", pages, "native", size]
-                self.against_native.setdefault(key, {}).setdefault(setting, []).append(native / best[size])
+                self.against_native.setdefault(key, {}).setdefault(setting, []).append(native / best)
                 self.native.setdefault(key, {}).setdefault(setting, []).append(native)
-                self.ours.setdefault(key, []).append(best[size])
+                self.ours.setdefault(key, []).append(best)
                 self.our_pages.setdefault(key, []).append(ours)
                 self.winners.setdefault(key, []).append(winner)
+                if (winner, size) in shares:
+                    self.bound.setdefault(key, []).append(shares[winner, size])
                 if setting == RING:
                     self.ring.setdefault(key, []).append(native / seconds["mpi", pages, "ring", size])
-            for size, share in bound_shares(folder, best, ours).items():
-                self.bound.setdefault((size, pages), []).append(share)
 
     def rows(self) -> list[dict[str, str]]:
         rows = []

@@ -154,7 +154,7 @@ def our_times(text: str) -> Times:
     times: Times = {}
     for row in rows:
         if row["status"] == "wrong":
-            raise Failed(f"{row['size_bytes']} bytes {row['placement']}: {row['wrong']} wrong elements")
+            raise Failed(f"{row['size_bytes']} bytes {row['placement']}: {row['note']}")
         if row["status"] == "ok":
             times[row["placement"], int(row["size_bytes"])] = 1e6 * number(row["seconds_median"], row["seconds_median"])
     if not times:

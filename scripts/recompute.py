@@ -18,7 +18,7 @@ import zlib
 from pathlib import Path
 
 from second_path.answers import check_scaling
-from second_path.collectives import check_allreduce, check_beside, check_fit
+from second_path.collectives import check_allreduce, check_fit, check_native
 from second_path.comparison import check_comparison
 from second_path.kernels import check_kernels
 from second_path.laws import check_laws
@@ -39,7 +39,7 @@ def checked(run: Run) -> Run:
     check_scaling(run, legs)
     if not run.imported:
         check_fit(run, seconds)
-        check_beside(run)
+        check_native(run)
         check_laws(run, legs)
     run.finish()
     return run

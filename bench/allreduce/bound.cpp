@@ -81,18 +81,18 @@ double rank_0_seconds(Communicator& host) {
 
 }  // namespace
 
-bool AllreduceBound::measure(std::size_t size) {
+void AllreduceBound::measure(std::size_t size) {
   const std::size_t bytes = std::bit_floor(size);
-  if (bytes < kSmallest || host_.size() == 1) return false;
+  if (bytes < kSmallest || host_.size() == 1) return;
   // Measuring again takes one part in thirty of the time at most.
   constexpr double kFresh = 30, kFreshSeconds = 3;
   const double begin = rank_0_seconds(host_);
   const auto known = points_.find(bytes);
-  if (known == points_.end() && budget_seconds_ <= 0) return false;
+  if (known == points_.end() && budget_seconds_ <= 0) return;
   if (known != points_.end()) {
     const BoundPoint& point = known->second;
     const double age = begin - point.measured_at;
-    if (age < kFreshSeconds || age < kFresh * point.cost_seconds) return false;
+    if (age < kFreshSeconds || age < kFresh * point.cost_seconds) return;
   }
   BoundPoint& point = points_[bytes];
   const Span span = buffers_.front(bytes / sizeof(float), DType::float32);
@@ -106,11 +106,9 @@ bool AllreduceBound::measure(std::size_t size) {
     point.kernel = kernel.name;
     point.bytes_per_second = rate;
   }
-  point.best_bytes_per_second = std::max(point.best_bytes_per_second, point.bytes_per_second);
   point.measured_at = rank_0_seconds(host_);
   point.cost_seconds = point.measured_at - begin;
   budget_seconds_ -= only.empty() ? point.cost_seconds : 0;
-  return true;
 }
 
 double AllreduceBound::seconds(std::size_t bytes) const {

@@ -15,10 +15,9 @@ namespace scalebench {
 /// The fastest kernel on a footprint of some bytes on each rank.
 struct BoundPoint {
   std::string_view kernel;
-  double bytes_per_second = 0;       // of all ranks together, when last measured
-  double best_bytes_per_second = 0;  // of the launch
-  double measured_at = 0;            // local_seconds() of rank 0
-  double cost_seconds = 0;           // of measuring it
+  double bytes_per_second = 0;  // of all ranks together, when last measured
+  double measured_at = 0;       // local_seconds() of rank 0
+  double cost_seconds = 0;      // of measuring it
 };
 
 class AllreduceBound {
@@ -29,11 +28,9 @@ class AllreduceBound {
 
   /// Collective, just before a case of that size, and `buffers` hold zeros: what memory gives
   /// changes from minute to minute where a machine is shared. At the power of two below `bytes`,
-  /// from 64 KiB on; false, and cheap, when that was done a moment ago.
-  bool measure(std::size_t bytes);
+  /// from 64 KiB on; cheap when that was done a moment ago.
+  void measure(std::size_t bytes);
 
-  /// By footprint, at powers of two.
-  const std::map<std::size_t, BoundPoint>& points() const { return points_; }
   /// 2 * bytes * ranks at the last rate of the largest point not above `bytes`; NaN below all.
   double seconds(std::size_t bytes) const;
 
@@ -41,7 +38,7 @@ class AllreduceBound {
   Communicator& host_;
   const AllreduceBuffers& buffers_;
   double budget_seconds_;
-  std::map<std::size_t, BoundPoint> points_;
+  std::map<std::size_t, BoundPoint> points_;  // by footprint, at powers of two
 };
 
 }  // namespace scalebench

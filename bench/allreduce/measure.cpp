@@ -124,7 +124,7 @@ std::vector<AllreducePlace> places_of(const TransportPlan& plan, const Allreduce
 
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
                                              const AllreduceOptions& options,
-                                             const RankDevices& devices, const RankGroup& group) {
+                                             const RankDevices& devices) {
   try {
     require_nccl_for_registrations(options, plan.names);
   } catch (const UsageError& error) {
@@ -137,8 +137,8 @@ std::vector<LaunchTransport> open_transports(const Ranks& ranks, const Transport
     transport.shares_devices = place.memory == Memory::device && devices.shared;
     std::string why_not;
     try {
-      transport.communicator = make_transport(ranks, place.transport, plan.mpi_memory, devices,
-                                              place.registration, group);
+      transport.communicator =
+          make_transport(ranks, place.transport, plan.mpi_memory, devices, place.registration);
       if (place.pages) transport.communicator->set_pages(*place.pages);
     } catch (const Unavailable& reason) {
       why_not = reason.what();

@@ -83,18 +83,17 @@ struct LaunchTransport {
   std::unique_ptr<AllreduceBuffers> buffers;  // goes before the communicator
 };
 
-/// Collective, on those `devices`, among the ranks of `group`. In the plan's order, on host memory
+/// Collective, on those `devices`. In the plan's order, on host memory
 /// one for each kind of pages, with NCCL one for each registration; those that cannot work are left
 /// out unless they were asked for by name. Throws JointRefusal for a registration where there is no
 /// NCCL to be told.
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
                                              const AllreduceOptions& options,
-                                             const RankDevices& devices,
-                                             const RankGroup& group = {});
+                                             const RankDevices& devices);
 
 /// Collective over all ranks, of which `host` is the communicator: the window of each transport
 /// that works. One whose huge pages were not given cannot work: nothing else is measured under
-/// their name; and one that cannot in one group works in none.
+/// their name.
 void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint,
               Communicator& host);
 

@@ -24,11 +24,6 @@ constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place"
 constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
 constexpr std::array<Pages, 2> kPages{Pages::standard, Pages::huge};
 constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
-constexpr std::array<std::string_view, 2> kPairs{"ranks", "hosts"};
-
-/// Every pair takes its turn: one size and one algorithm, unless more are asked for.
-constexpr std::array<std::pair<const char*, const char*>, 3> kPairDefaults{
-    {{"--minbytes", "4M"}, {"--maxbytes", "4M"}, {"--algorithm", "ring"}}};
 
 std::string list_of_names() {
   std::string text = "algorithms (steps and bytes sent of p ranks on one node, size S)\n";
@@ -184,16 +179,6 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
   };
   add_word<int>(app, "-G,--cudagraph", 0, graph,
                 "replay a CUDA graph of the operation, this many times as many in pipelined mode");
-  const auto pairs = [&options](const std::string& word) {
-    require_known("pairs", word, kPairs);
-    options.pairs = word == "hosts" ? PairsOf::hosts : PairsOf::ranks;
-  };
-  offer(
-      app.add_option_function<std::string>(
-          "--pairs", pairs,
-          "the allreduce of every pair of ranks, or of hosts with all of their ranks, those at the "
-          "same time that have none in common; and which one is slower than the others"),
-      kPairs);
   add_choice(app, "--order", options.shuffle, kOrders, "order of cases: ascending or shuffled");
   app.add_option("--seed", options.seed, "of the shuffle")->capture_default_str();
 }
@@ -233,34 +218,6 @@ void describe_method(CLI::App& app, int ranks, AllreduceOptions& options) {
   add_host_options(app, options.hosts);
   add_timeout_option(app, options.timeout_seconds);
   add_inject_option(app, InjectedInto::allreduce, ranks, options.injections);
-}
-
-void apply_pair_defaults(CLI::App& app) {
-  const bool sized = app.count("--minbytes") + app.count("--maxbytes") > 0;
-  for (const auto& [option, value] : kPairDefaults) {
-    const bool is_size = std::string_view(option).ends_with("bytes");
-    if (app.count(option) == 0 && !(sized && is_size)) app.get_option(option)->default_val(value);
-  }
-}
-
-/// What --pairs does not go with.
-void check_pairs(const CLI::App& app, const AllreduceOptions& options) {
-  if (options.format != "table" && options.format != "csv") {
-    fail<UsageError>("--pairs: --format {} has no column for pairs; valid: table, csv",
-                     options.format);
-  }
-  for (const char* const other : {"--cudagraph", "--dry-run"}) {
-    if (app.count(other) > 0)
-      fail<UsageError>("--pairs has a row for each pair: leave out {}", other);
-  }
-  if (options.in_place.size() + options.pipelined.size() > 2) {
-    fail<UsageError>("--pairs: give one --placement and one --mode");
-  }
-  if (app.count("--algorithm") > 0 && typed<std::string>(app, "--algorithm") != "all" &&
-      std::ranges::any_of(options.algorithms, &AllreduceAlgorithm::chooses)) {
-    fail<UsageError>(
-        "--pairs: --algorithm auto chooses by a trial of all ranks; name the algorithm");
-  }
 }
 
 /// Throws UsageError for options that are right one by one and not together.
@@ -332,13 +289,7 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
   }
   options.fault = AllreduceFault(options.injections);
   options.method.slower = options.injections.amount(Injected::slower);
-  const bool of_pairs = options.pairs != PairsOf::nothing;
-  if (of_pairs) apply_pair_defaults(app);
   check_together(app, options);
-  if (of_pairs) {
-    check_pairs(app, options);
-    std::erase_if(options.algorithms, [](const auto* one) { return one->chooses(); });
-  }
   AllreduceMethod& method = options.method;
   if (method.repetitions > 0) {
     method.pipeline = method.repetitions;

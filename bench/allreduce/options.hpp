@@ -63,9 +63,6 @@ enum class Cache : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> kCaches{"warm", "cold", "written"};
 inline std::string_view name_of(Cache cache) { return kCaches[static_cast<std::size_t>(cache)]; }
 
-/// Of what --pairs has every pair reduce by itself.
-enum class PairsOf : std::uint8_t { nothing, ranks, hosts };
-
 /// How every case is measured.
 struct AllreduceMethod {
   std::size_t repetitions = 0;  // 0: interval-driven
@@ -98,7 +95,6 @@ struct AllreduceOptions {
   std::size_t step_factor = 0;
   std::vector<const AllreduceAlgorithm*> algorithms;
   std::vector<std::string> transports;  // names, or `auto` or `all` alone
-  PairsOf pairs = PairsOf::nothing;
   MemoryChoice memory = MemoryChoice::automatic;
   std::vector<Pages> pages;                 // of host memory
   std::vector<Registration> registrations;  // with NCCL; empty: as it can

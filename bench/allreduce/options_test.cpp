@@ -94,21 +94,8 @@ TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
   EXPECT_TRUE(parsed({"--share-devices"}).devices.share);
 }
 
-TEST(AllreduceOptions, PairsAreMeasuredWithOneSizeAndOneAlgorithmUnlessMoreAreAskedFor) {
-  const AllreduceOptions few = parsed({"--pairs", "hosts"});
-  EXPECT_EQ(few.pairs, PairsOf::hosts);
-  EXPECT_EQ(sizes_of(few), (std::vector<std::size_t>{std::size_t{4} << 20U}));
-  ASSERT_EQ(few.algorithms.size(), 1U);
-  EXPECT_EQ(few.algorithms[0]->name, "ring");
-  const AllreduceOptions more =
-      parsed({"--pairs", "ranks", "-b", "8", "-e", "32", "--algorithm", "all"});
-  EXPECT_EQ(sizes_of(more).front(), 8U);
-  EXPECT_EQ(sizes_of(more).back(), 32U);
-  EXPECT_EQ(more.algorithms.size() + 1, allreduce_algorithms().size()) << "all but auto";
-}
-
 TEST(AllreduceOptions, RefuseWhatIsNotValid) {
-  const std::array<Words, 29> wrong{{{"-b", "2M", "-e", "1M"},
+  const std::array<Words, 23> wrong{{{"-b", "2M", "-e", "1M"},
                                      {"-f", "1"},
                                      {"-n", "-3"},
                                      {"-c", "-1"},
@@ -130,13 +117,7 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
                                      {"--inject", "slower=-1"},
                                      {"--inject", "slower=0.05", "-G", "1"},
                                      {"--format", "xml"},
-                                     {"--inject", "wrong=0:1@1"},
-                                     {"--pairs", "ranks", "--format", "json"},
-                                     {"--pairs", "ranks", "-G", "1"},
-                                     {"--pairs", "ranks", "--algorithm", "auto"},
-                                     {"--pairs", "ranks", "--placement", "both"},
-                                     {"--pairs", "ranks", "--dry-run"},
-                                     {"--pairs", "links"}}};
+                                     {"--inject", "wrong=0:1@1"}}};
   for (const auto& words : wrong) EXPECT_THROW(parsed(words), UsageError) << words[0];
 }
 

@@ -10,7 +10,9 @@
 
 #include "bench/cli/quantity.hpp"
 #include "bench/machine/environment.hpp"
+#include "bench/record/columns.hpp"
 #include "collectives/transport/nccl.hpp"
+#include "kernels/dtype.hpp"
 
 namespace scalebench {
 std::string AllreduceReport::who_takes_part() const {
@@ -110,26 +112,35 @@ class AllreduceTable final : public AllreduceReport {
         who_takes_part(), name_of(method.cache), table_line('#', names), table_line('#', units)));
   }
 
-  void line(const ResultRow& row, double bound_busbw) override {
+  void line(const ResultRow& row, std::size_t wrong) override {
     if (row.get("status") == "skipped") return skip(row);
     std::array<std::string, kColumns.size()> cells;
+    const AllreduceMethod& method = context().rows.method;
+    const std::size_t element = size_of(*dtype_named(row.get("dtype")));
     std::string place = row.get("placement") == "in_place" ? "in" : "out";
-    if (row.get("mode") == "pipelined") place += ",pipe";
+    if (row.get("mode").starts_with("pipelined")) place += ",pipe";
     place += how_of_buffers(row);
-    const std::array<std::string, 8> name{
-        row.get("size_bytes"), row.get("count"),    row.get("dtype"), row.get("op"), "-1", place,
-        row.get("transport"),  row.get("algorithm")};
+    const double bytes = number_in(row, "size_bytes");
+    const std::array<std::string, 8> name{row.get("size_bytes"),
+                                          fmt::format("{}", bytes / static_cast<double>(element)),
+                                          row.get("dtype"),
+                                          row.get("op"),
+                                          "-1",
+                                          place,
+                                          row.get("transport"),
+                                          row.get("algorithm")};
     std::ranges::copy(name, cells.begin());
     std::size_t at = name.size();
     for (const std::string_view column :
          {"seconds_median", "seconds_ci_low", "seconds_ci_high", "seconds_min", "seconds_max"}) {
       cells[at++] = scaled(row.get(column), 1e6, 2);
     }
-    cells[at++] = scaled(row.get("algbw_gb_per_s"), 1, 3);
-    cells[at++] = scaled(row.get("busbw_gb_per_s"), 1, 3);
-    const bool bounded = !std::isnan(bound_busbw) && !row.get("busbw_gb_per_s").empty();
-    cells[at++] = bounded ? scaled(row.get("busbw_gb_per_s"), 100 / bound_busbw, 1) : "-";
-    cells[at++] = row.get("wrong").empty() ? "N/A" : row.get("wrong");
+    const std::string &busbw = row.get("busbw_gb_per_s"), &bound = row.get("bound_busbw_gb_per_s");
+    const double algbw = algbw_gb_per_s(bytes, number_in(row, "seconds_median"));
+    cells[at++] = std::isnan(algbw) ? "-" : fmt::format("{:.3f}", algbw);
+    cells[at++] = scaled(busbw, 1, 3);
+    cells[at++] = bound.empty() ? "-" : scaled(busbw, 100 / std::stod(bound), 1);
+    cells[at++] = method.checks == 0 ? "N/A" : fmt::format("{}", wrong);
     cells[at++] = row.get("repetitions").empty() ? "-" : row.get("repetitions");
     std::string text = table_line(' ', cells);
     if (row.get("converged") == "0") text += "*";
@@ -145,13 +156,13 @@ class CsvReport final : public AllreduceReport {
  public:
   using AllreduceReport::AllreduceReport;
   void head() override { print(csv_line(allreduce_schema().columns)); }
-  void line(const ResultRow& row, double) override { print(csv_line(row.cells())); }
+  void line(const ResultRow& row, std::size_t) override { print(csv_line(row.cells())); }
 };
 
 class JsonReport final : public AllreduceReport {
  public:
   using AllreduceReport::AllreduceReport;
-  void line(const ResultRow& row, double) override { print(json_line(row)); }
+  void line(const ResultRow& row, std::size_t) override { print(json_line(row)); }
 };
 
 }  // namespace

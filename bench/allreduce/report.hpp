@@ -2,6 +2,7 @@
 // What bench_allreduce puts on stdout: its own table, or rows as CSV or JSON.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,8 +24,8 @@ class AllreduceReport {
   explicit AllreduceReport(AllreduceReportContext context) : context_(std::move(context)) {}
   virtual ~AllreduceReport() = default;
   virtual void head() {}
-  /// One case that has ended. `bound_busbw`: GB/s that memory alone would allow; NaN: not measured.
-  virtual void line(const ResultRow& row, double bound_busbw) = 0;
+  /// One case that has ended, with so many wrong elements.
+  virtual void line(const ResultRow& row, std::size_t wrong) = 0;
 
  protected:
   const AllreduceReportContext& context() const { return context_; }

@@ -4,12 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
-#include <limits>
 
 #include "bench/allreduce/bound.hpp"
-#include "bench/allreduce/pairs.hpp"
 #include "bench/allreduce/report.hpp"
 #include "bench/allreduce/tuning.hpp"
 #include "bench/cli/quantity.hpp"
@@ -101,20 +98,6 @@ class AllreduceRun {
     }
   }
 
-  void write_bounds() {
-    // All of them anew: a later measurement of a size replaces the earlier one.
-    if (ranks_.first() && !options_.record.out.empty()) {
-      std::filesystem::remove(std::filesystem::path(options_.record.out) / bound_schema().file);
-    }
-    SideFile file(ranks_, options_.record, bound_schema());
-    for (std::size_t i = 0; i < transports_.size(); ++i) {
-      if (!bounds_[i]) continue;
-      for (const auto& [bytes, point] : bounds_[i]->points()) {
-        file.write(bound_row_of(context_, transports_[i], bytes, point));
-      }
-    }
-  }
-
   void measure_choices(const std::vector<AllreduceCase>& plan) {
     for (const AllreduceCase& one : plan) {
       const bool chooses = one.algorithm->chooses();
@@ -165,7 +148,7 @@ class AllreduceRun {
       note = fmt::format("chose {}", known.choices->pick(one.bytes()).name);
     }
     auto& bound = bounds_[one.transport];
-    if (bound && bound->measure(one.bytes())) write_bounds();
+    if (bound) bound->measure(one.bytes());
     AllreduceBench here = bench(transport);
     if (options_.fault.strikes(number, ranks_.session.rank())) here.fault = &options_.fault;
     if (takes_turns()) here.next_part = begin_part;
@@ -185,13 +168,15 @@ class AllreduceRun {
     for (std::size_t i = 0; i < result.timing.repetitions.size(); ++i) {
       recorder_.write(sample_of(head, result, i));
     }
-    const ResultRow row = row_of(context_, one, transport, result);
+    ResultRow row = row_of(context_, one, transport, result);
+    if (const auto& bound = bounds_[one.transport]; bound && result.status == "ok") {
+      row.set("bound_busbw_gb_per_s",
+              busbw_gb_per_s(static_cast<double>(one.bytes()), bound->seconds(one.bytes()),
+                             context_.ranks()));
+    }
     recorder_.write(row);
     console_.clear_progress();
-    const auto& bound = bounds_[one.transport];
-    const double seconds =
-        bound ? bound->seconds(one.bytes()) : std::numeric_limits<double>::quiet_NaN();
-    report_->line(row, busbw_gb_per_s(static_cast<double>(one.bytes()), seconds, context_.ranks()));
+    report_->line(row, result.all_wrong());
     outcome_.count(result.status);
   }
 
@@ -269,9 +254,6 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
       ranks.session.abort(static_cast<int>(code_of_failure(error)));
     }
   };
-  if (options.pairs != PairsOf::nothing) {
-    return or_end_all(pair_run(ranks, options, wanted, devices, console));
-  }
   std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options, devices);
   const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
   options.fault.require_reached(plan.size());

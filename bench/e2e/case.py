@@ -57,8 +57,7 @@ def rewrite(name, made_up):
 
 rewrite("allreduce.csv", lambda row: {name: seconds for name, value in row.items() if value and name.startswith("seconds_")})
 if "NOBODY" in os.environ:
-    rewrite("suspects.csv", lambda row: {"verdict": "none", "note": "", "accused": "0"})
-    rewrite("links.csv", lambda row: {"note": ""})
+    rewrite("hosts.csv", lambda row: {"verdict": "" if row["to_host"] else "none", "note": "", "accused": "0"})
 """
 
 

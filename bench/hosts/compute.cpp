@@ -73,7 +73,7 @@ Look look() {
 /// takes that long to begin: the word to go on is the time at which it was given, by the one clock
 /// that hosts of one machine have. What the word itself took does not count, and not either what a
 /// rank waited for a core: the cores are everybody's, and who waits longest for them is chance.
-double take_turns(Communicator& host, const std::vector<int>& ranks, double rounds,
+double take_turns(Communicator& host, std::vector<int> ranks, double rounds,
                   const std::function<void()>& mark) {
   std::array<double, 1> given{};
   const Span word = span_of(std::span<double>(given));
@@ -84,7 +84,7 @@ double take_turns(Communicator& host, const std::vector<int>& ranks, double roun
     host.exchange(word, to, {}, to);
   };
   for (int cycle = 0; cycle < kCycles; ++cycle) {
-    for (const int rank : turns_of(ranks, cycle)) {
+    for (const int rank : ranks) {
       if (before == host.rank() && rank != before) pass_on(rank);
       if (rank == host.rank()) {
         Look begin = look(), last = begin;
@@ -103,6 +103,7 @@ double take_turns(Communicator& host, const std::vector<int>& ranks, double roun
       before = rank;
       mark();
     }
+    std::ranges::reverse(ranks);  // so that nobody always follows the same one
   }
   return seconds;
 }
@@ -113,15 +114,6 @@ double seconds_of_work(const Look& begin, double given, const Look& end, double 
   const double before = std::max(0.0, given - begin.at);
   const double queued = std::max(0.0, end.queued - begin.queued - before);
   return std::max(worked, end.at - begin.at - before - queued);
-}
-
-std::vector<int> turns_of(const std::vector<int>& hosts, int cycle) {
-  std::vector<int> turns = hosts;
-  if (cycle % 2 == 1) std::ranges::reverse(turns);
-  const auto shift = static_cast<std::ptrdiff_t>((static_cast<std::size_t>(cycle) / 2) %
-                                                 std::max<std::size_t>(1, hosts.size()));
-  std::rotate(turns.begin(), turns.begin() + shift, turns.end());
-  return turns;
 }
 
 std::vector<double> probe_compute(Communicator& host,

@@ -12,10 +12,6 @@
 
 namespace scalebench {
 
-/// In which order hosts have their turns in one cycle: each once, forwards and backwards by turns,
-/// and beginning with another one, so that nobody always follows the same one or comes first.
-std::vector<int> turns_of(const std::vector<int>& hosts, int cycle);
-
 /// A moment by the clock of this host, and how long the thread had had work and no core by then.
 struct Look {
   double at = 0, queued = 0;  // seconds

@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <mutex>
-#include <utility>
 
 #include "collectives/transport/thread_ranks_test.hpp"
 
@@ -16,23 +14,6 @@ namespace {
 using testing::Each;
 using testing::Gt;
 using testing::SizeIs;
-using testing::UnorderedElementsAreArray;
-
-TEST(Turns, EveryHostHasOneInEachCycleAndNobodyAlwaysFollowsTheSame) {
-  const std::vector<int> hosts{4, 5, 6, 7};
-  std::map<std::pair<int, int>, int> follows;
-  std::map<int, int> begins;
-  for (int cycle = 0; cycle < 8; ++cycle) {
-    const std::vector<int> turns = turns_of(hosts, cycle);
-    EXPECT_THAT(turns, UnorderedElementsAreArray(hosts));
-    ++begins[turns.front()];
-    for (std::size_t i = 1; i < turns.size(); ++i) ++follows[{turns[i - 1], turns[i]}];
-  }
-  for (const int host : hosts) EXPECT_EQ(begins[host], 2) << host;
-  for (const auto& [pair, times] : follows) EXPECT_LE(times, 4) << pair.first << pair.second;
-}
-
-TEST(Turns, OfOneHostAreItsOwn) { EXPECT_THAT(turns_of({3}, 5), testing::ElementsAre(3)); }
 
 TEST(Work, TakesFromTheWordToItsEndWithoutTheWaitForACore) {
   EXPECT_DOUBLE_EQ(seconds_of_work({10, 3}, 9, {10.5, 3}, 0.1), 0.5) << "given before the look";

@@ -23,32 +23,35 @@ constexpr double kHostSeconds = 0.15;  // the watchdog waits a hundred times as 
 
 std::size_t place_of(int host) { return static_cast<std::size_t>(host); }
 
-ResultRow link_row(const HostReport& report, const Recorder& recorder, const Link& link) {
-  const std::string &from = report.hosts[place_of(link.from)],
-                    &to = report.hosts[place_of(link.to)];
-  ResultRow row = recorder.side_row(links_schema(), fmt::format("link from={} to={}", from, to));
-  row.set("status", "ok").set("nodes", report.hosts.size()).set("from_host", from);
-  row.set("to_host", to).set("message_bytes", link.bytes);
+/// One launch's row of a host, or with `to` of its link to that one; `note` is what speaks against
+/// it.
+ResultRow row_of(const HostReport& report, const Recorder& recorder, int host, int to,
+                 const std::string& note) {
+  const std::string& name = report.hosts[place_of(host)];
+  const std::string to_name = to < 0 ? std::string() : report.hosts[place_of(to)];
+  ResultRow row =
+      recorder.side_row(hosts_schema(), fmt::format("host name={} to={}", name, to_name));
+  row.set("status", "ok").set("note", note).set("nodes", report.hosts.size());
+  row.set("host", name).set("to_host", to_name);
+  return row.set("launches", 1).set("accused", note.empty() ? 0 : 1);
+}
+
+ResultRow link_row(const HostReport& report, const Recorder& recorder, const Link& link,
+                   const std::string& note) {
+  ResultRow row = row_of(report, recorder, link.from, link.to, note);
   row.set("gb_per_s", link.bytes_per_second() / 1e9);
   row.set("latency_seconds", link.latency_seconds).set("tail_seconds", link.tail_seconds);
-  row.set("messages", link.messages).set("late", link.late).set("lost", link.lost());
+  row.set("messages", link.messages).set("lost", link.lost());
   return row.set("retransmits", link.retransmits);
 }
 
 ResultRow host_row(const HostReport& report, const Recorder& recorder, const HostVerdict& host) {
-  const std::string& name = report.hosts[place_of(host.host)];
-  ResultRow row = recorder.side_row(suspects_schema(), fmt::format("host name={}", name));
-  row.set("status", "ok").set("note", host.why()).set("nodes", report.hosts.size());
-  row.set("host", name).set("verdict", name_of(host.fault));
-  row.set("send_gb_per_s", host.sends.bytes_per_second() / 1e9);
-  row.set("receive_gb_per_s", host.receives.bytes_per_second() / 1e9);
-  if (host.send_relative) row.set("send_relative", *host.send_relative);
-  if (host.receive_relative) row.set("receive_relative", *host.receive_relative);
-  row.set("latency_seconds", host.sends.latency_seconds).set("tail_seconds", host.tail_seconds);
+  ResultRow row = row_of(report, recorder, host.host, -1, host.why());
+  row.set("verdict", name_of(host.fault)).set("tail_seconds", host.tail_seconds);
   row.set("messages", host.messages).set("lost", host.lost);
-  row.set("retransmits", host.retransmits).set("compute_seconds", host.compute_seconds);
+  row.set("retransmits", host.retransmits);
   if (host.compute_relative) row.set("compute_relative", *host.compute_relative);
-  return row.set("launches", 1).set("accused", host.fault == Fault::none ? 0 : 1);
+  return row;
 }
 
 /// Of two looks at the processors the shorter time of each host.
@@ -64,14 +67,6 @@ void add_host_options(CLI::App& app, HostOptions& options) {
   app.add_flag("!--no-links", options.look,
                "of several hosts, leave out the first look at each one's link and processor");
   add_fail_on_option(app, options.fail_on_host);
-}
-
-std::vector<std::string> HostReport::named() const {
-  std::vector<std::string> lines;
-  for (const HostVerdict& one : verdicts) {
-    if (one.fault != Fault::none) lines.push_back(hosts[place_of(one.host)] + ", " + one.why());
-  }
-  return lines;
 }
 
 HostReport look_at_hosts(const Ranks& ranks, const HostLook& look) {
@@ -104,19 +99,18 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look) {
   watchdog.end_cell();
   const std::vector<std::string> notes =
       notes_of_pairs(report.links, report.verdicts, report.hosts);
-  for (std::size_t i = 0; i < notes.size(); ++i) {
-    report.link_rows.push_back(
-        link_row(report, look.recorder, report.links[i]).set("note", notes[i]));
-  }
   for (const HostVerdict& one : report.verdicts) {
     report.rows.push_back(host_row(report, look.recorder, one));
   }
-  SideFile links_file(ranks, look.record, links_schema());
-  SideFile hosts_file(ranks, look.record, suspects_schema());
-  for (const ResultRow& row : report.link_rows) links_file.write(row);
-  for (const ResultRow& row : report.rows) hosts_file.write(row);
-  look.recorder.name_suspects(report.rows, report.link_rows);
-  for (const std::string& line : report.named()) look.console.warn(line);
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    report.rows.push_back(link_row(report, look.recorder, report.links[i], notes[i]));
+  }
+  SideFile file(ranks, look.record, hosts_schema());
+  for (const ResultRow& row : report.rows) file.write(row);
+  look.recorder.name_suspects(report.rows);
+  for (const ResultRow& row : named_hosts(report.rows)) {
+    look.console.warn(row.get("host") + ", " + row.get("note"));
+  }
   return report;
 }
 
@@ -141,15 +135,15 @@ std::string host_table(const HostReport& report) {
 
 ExitCode conclude(const HostReport& report, const HostOptions& options, std::string_view format,
                   Console& console, ExitCode code) {
-  const std::string line = suspect_line(report.rows, report.link_rows);
+  const std::string line = suspect_line(report.rows);
   if (line.empty()) return code;
-  if (format == "json") console.result(suspects_json(report.rows, report.link_rows).dump() + "\n");
+  if (format == "json") console.result(suspects_json(report.rows).dump() + "\n");
   if (format == "csv" || format == "json") {
     console.last_word(line);
   } else {
     console.result(line + "\n");
   }
-  const bool named = !report.named().empty();
+  const bool named = !named_hosts(report.rows).empty();
   return named && options.fail_on_host && code == ExitCode::ok ? ExitCode::regression : code;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every program of ranks looks at its hosts before it measures, and ends with a line that names the
-// one at fault: links, lost messages and processors of all hosts, into links.csv and suspects.csv.
+// one at fault: links, lost messages and processors of all hosts, into hosts.csv.
 #pragma once
 
 #include <string>
@@ -27,11 +27,7 @@ struct HostReport {
   std::vector<std::string> hosts;  // names, by number
   std::vector<Link> links;
   std::vector<HostVerdict> verdicts;  // by number
-  std::vector<ResultRow> rows;        // of suspects.csv
-  std::vector<ResultRow> link_rows;   // of links.csv
-
-  /// The verdict's sentence for each host that is named, as "host3, its link ...".
-  std::vector<std::string> named() const;
+  std::vector<ResultRow> rows;        // of hosts.csv
 };
 
 /// How a program looks, and where it says what it saw.
@@ -44,8 +40,8 @@ struct HostLook {
 
 /// Collective. Looks at all hosts, and again where one looks bad: a moment's disturbance is not its
 /// fault. Takes about 4 s for four hosts that share a machine, twice that where one looks bad, and
-/// 0.6 s more for each further host. Rows go to links.csv and suspects.csv, who is named to stderr
-/// at once. Empty where that is not wanted, and on one host.
+/// 0.6 s more for each further host. Rows go to hosts.csv, who is named to stderr at once. Empty
+/// where that is not wanted, and on one host.
 HostReport look_at_hosts(const Ranks& ranks, const HostLook& look);
 
 /// Lines of comment to stand above a table; "" on one host.

@@ -19,14 +19,14 @@ HostReport report_of(bool slow) {
   HostReport report;
   report.hosts = {"host1", "host2"};
   for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
-    Link link{.from = from, .to = to, .bytes = 1000, .seconds = 1e-6, .median_seconds = 1e-6};
+    Link link{.from = from, .to = to, .bytes = 1000, .seconds = 1e-6};
     link.messages = 40;
     link.retransmits = 0;
     report.links.push_back(link);
   }
   report.verdicts = judge_hosts(report.links, {0.4, slow ? 0.8 : 0.4});
   for (const HostVerdict& one : report.verdicts) {
-    ResultRow& row = report.rows.emplace_back(suspects_schema());
+    ResultRow& row = report.rows.emplace_back(hosts_schema());
     row.set("host", report.hosts.at(static_cast<std::size_t>(one.host)));
     row.set("verdict", name_of(one.fault)).set("note", one.why()).set("launches", 1);
   }

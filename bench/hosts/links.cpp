@@ -10,7 +10,6 @@
 
 #include "bench/machine/host_load.hpp"
 #include "bench/measure/clock.hpp"
-#include "bench/measure/statistics.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -61,9 +60,7 @@ class Side {
       sent.insert(sent.end(), more.begin(), more.end());
     }
     link.seconds = std::ranges::min(sent);
-    link.median_seconds = median_of(sent);
     link.bytes = words * sizeof(Word);
-    link.long_retransmits = resent_by_now() - between;
     announce(0, 0);
     std::array<double, 1> of_peer{};
     host_.exchange({}, peer_, span_of(std::span<double>(of_peer)), peer_);
@@ -138,26 +135,22 @@ class Side {
 
 /// The sender's findings, on all ranks.
 void share(Communicator& host, Link& link, int root) {
-  std::array<double, 9> found{static_cast<double>(link.bytes),
+  std::array<double, 7> found{static_cast<double>(link.bytes),
                               link.seconds,
-                              link.median_seconds,
                               link.latency_seconds,
                               link.tail_seconds,
                               static_cast<double>(link.messages),
                               static_cast<double>(link.late),
-                              link.retransmits,
-                              link.long_retransmits};
+                              link.retransmits};
   if (host.rank() != root) await(host, teller_of(host, root));
   broadcast(host, span_of(std::span<double>(found)), root);
   link.bytes = static_cast<std::size_t>(found[0]);
   link.seconds = found[1];
-  link.median_seconds = found[2];
-  link.latency_seconds = found[3];
-  link.tail_seconds = found[4];
-  link.messages = static_cast<int>(found[5]);
-  link.late = static_cast<int>(found[6]);
-  link.retransmits = found[7];
-  link.long_retransmits = found[8];
+  link.latency_seconds = found[2];
+  link.tail_seconds = found[3];
+  link.messages = static_cast<int>(found[4]);
+  link.late = static_cast<int>(found[5]);
+  link.retransmits = found[6];
 }
 
 }  // namespace
@@ -223,14 +216,11 @@ std::vector<Link> probe_links(Communicator& host, int messages, const std::funct
 std::vector<Link> merged(std::vector<Link> a, const std::vector<Link>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     Link both = b[i].bytes_per_second() > a[i].bytes_per_second() ? b[i] : a[i];
-    const double median = std::max(a[i].median_bytes_per_second(), b[i].median_bytes_per_second());
-    both.median_seconds = static_cast<double>(both.bytes) / median;
     both.latency_seconds = std::min(a[i].latency_seconds, b[i].latency_seconds);
     both.tail_seconds = std::max(a[i].tail_seconds, b[i].tail_seconds);
     both.messages = a[i].messages + b[i].messages;
     both.late = a[i].late + b[i].late;
     both.retransmits = a[i].retransmits + b[i].retransmits;
-    both.long_retransmits = a[i].long_retransmits + b[i].long_retransmits;
     a[i] = both;
   }
   return a;

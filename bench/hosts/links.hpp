@@ -20,18 +20,14 @@ struct Link {
   int to = 0;
   std::size_t bytes = 0;       // of the long message that was timed
   double seconds = 0;          // the fastest, until the receiver's answer is back
-  double median_seconds = 0;   // of all of that length
   double latency_seconds = 0;  // half of the fastest round trip of 8 bytes
   double tail_seconds = 0;     // the slowest round trip of 8 bytes
   int messages = 0;            // these round trips,
   int late = 0;                // and those that took as long as TCP waits before it sends again
-  /// TCP segments that the two hosts sent again meanwhile, and that the sender did while it sent
-  /// long messages. NaN: the kernel does not tell.
+  /// TCP segments that the two hosts sent again meanwhile. NaN: the kernel does not tell.
   double retransmits = std::numeric_limits<double>::quiet_NaN();
-  double long_retransmits = std::numeric_limits<double>::quiet_NaN();
 
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
-  double median_bytes_per_second() const { return static_cast<double>(bytes) / median_seconds; }
   /// Of the round trips, those that were late because something was sent again: a busy receiver
   /// answers late too, and other connections of a host lose segments too. Without a count, all
   /// late ones.

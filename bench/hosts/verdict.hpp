@@ -16,7 +16,7 @@ namespace scalebench {
 
 enum class Fault { none, processor, loss, link };
 
-/// As in suspects.csv.
+/// As in hosts.csv.
 std::string_view name_of(Fault fault);
 
 /// One host. What stands against other hosts is empty where there are too few: two for a processor,

@@ -28,14 +28,14 @@ struct Hosts {
     }
   }
   static Link healthy(int from, int to) {
-    Link link{.from = from, .to = to, .bytes = 1'000'000, .seconds = 1e-3, .median_seconds = 1e-3};
+    Link link{.from = from, .to = to, .bytes = 1'000'000, .seconds = 1e-3};
     link.latency_seconds = link.tail_seconds = 1e-5;
     link.messages = kMessages;
-    link.retransmits = link.long_retransmits = 0;
+    link.retransmits = 0;
     return link;
   }
   Hosts& rates(const std::function<double(int from, int to)>& rate) {
-    for (Link& link : links) link.seconds = link.median_seconds = 1e-3 / rate(link.from, link.to);
+    for (Link& link : links) link.seconds = 1e-3 / rate(link.from, link.to);
     return *this;
   }
   Hosts& losses(const std::function<int(int from, int to)>& lost) {

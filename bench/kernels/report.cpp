@@ -143,8 +143,8 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
     const KernelCase& one = entry.one;
     ResultRow row = head_of(kernels_schema(), one);
     row.set("status", entry.status.status).set("note", entry.status.note);
-    row.set("kernel", one.kernel).set("memory", memory_name(one)).set("device", device_of(one));
-    row.set("dtype", name_of(one.dtype)).set("count", one.count).set("bytes", one.bytes);
+    row.set("kernel", one.kernel).set("device", device_of(one));
+    row.set("dtype", name_of(one.dtype)).set("bytes", one.bytes);
     if (one.flops > 0) row.set("flops", one.flops);
     if (measured.seconds.empty()) return row;
     const Summary summary = summarise(measured.seconds);

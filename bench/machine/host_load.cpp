@@ -71,7 +71,6 @@ constexpr int kVersionsDiffer = 18;  // of driver and library
 constexpr int kUncorrected = 1;
 constexpr int kSinceTheDriverWasLoaded = 0;
 constexpr int kClockOfMultiprocessors = 1;
-constexpr int kTemperatureOfGpu = 0;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// What `call` writes behind its other arguments.
@@ -101,7 +100,6 @@ Nvml::Nvml(const std::string& library) : handle_(dlopen(library.c_str(), RTLD_NO
   load(power_, "nvmlDeviceGetPowerUsage");
   load(energy_, "nvmlDeviceGetTotalEnergyConsumption");
   load(clock_, "nvmlDeviceGetClockInfo");
-  load(temperature_, "nvmlDeviceGetTemperature");
   load(processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
   load(process_name_, "nvmlSystemGetProcessName");
   load(memory_errors_, "nvmlDeviceGetTotalEccErrors");
@@ -234,10 +232,6 @@ double Nvml::clock_mhz(Device device) const {
   return number(clock_, device, kClockOfMultiprocessors);
 }
 
-double Nvml::celsius(Device device) const {
-  return number(temperature_, device, kTemperatureOfGpu);
-}
-
 std::optional<std::uint64_t> Nvml::clock_reasons(Device device) const {
   unsigned long long bits = 0;
   if (reasons_ == nullptr || reasons_(device, &bits) != kSuccess) return {};
@@ -255,10 +249,6 @@ std::vector<DeviceLoad> DeviceLoadReader::read() const {
     }
     load.watts = nvml_.watts(device);
     load.clock_mhz = nvml_.clock_mhz(device);
-    load.celsius = nvml_.celsius(device);
-    if (const auto bits = nvml_.clock_reasons(device)) {
-      load.throttle_reasons = throttle_reasons(*bits);
-    }
   }
   return loads;
 }
@@ -399,12 +389,9 @@ void HostLoadReader::read_network(HostLoad& load) const {
     name_field >> name;
     std::array<double, 9> values{};
     for (double& value : values) fields >> value;
-    if (name == "lo") {
-      load.loopback_bytes = values[0];
-    } else {
-      add(load.network_received_bytes, values[0]);
-      add(load.network_sent_bytes, values[8]);
-    }
+    if (name == "lo") continue;
+    add(load.network_received_bytes, values[0]);
+    add(load.network_sent_bytes, values[8]);
   }
 }
 

@@ -71,7 +71,6 @@ class Nvml {
   /// Used since the driver was loaded; nothing: the card does not count, or there is none.
   std::optional<double> joules(Device device) const;
   double clock_mhz(Device device) const;  // of the multiprocessors
-  double celsius(Device device) const;
   /// Why the clocks are where they are, in the driver's bits.
   std::optional<std::uint64_t> clock_reasons(Device device) const;
 
@@ -104,7 +103,6 @@ class Nvml {
   int (*power_)(Device, unsigned* milliwatts) = nullptr;
   int (*energy_)(Device, unsigned long long* millijoules) = nullptr;
   int (*clock_)(Device, int of, unsigned* mhz) = nullptr;
-  int (*temperature_)(Device, int of, unsigned* celsius) = nullptr;
   int (*reasons_)(Device, unsigned long long*) = nullptr;
   int (*processes_)(Device, unsigned* count, Process*) = nullptr;
   int (*process_name_)(unsigned process, char* name, unsigned length) = nullptr;
@@ -119,15 +117,13 @@ class Nvml {
 
 // How busy and hungry the GPUs of this machine are.
 
-/// NaN and empty text: the card or its driver does not say.
+/// NaN: the card or its driver does not say.
 struct DeviceLoad {
   int device = 0;  // the driver's number, which CUDA_VISIBLE_DEVICES does not change
   double busy_share = std::numeric_limits<double>::quiet_NaN();
   double memory_used_bytes = std::numeric_limits<double>::quiet_NaN();
   double watts = std::numeric_limits<double>::quiet_NaN();
   double clock_mhz = std::numeric_limits<double>::quiet_NaN();  // of the multiprocessors
-  double celsius = std::numeric_limits<double>::quiet_NaN();
-  std::string throttle_reasons = {};  // "none", or names joined by ;
 };
 
 class DeviceLoadReader {
@@ -157,7 +153,6 @@ struct HostLoad {
   double disk_written_bytes = std::numeric_limits<double>::quiet_NaN();
   double network_received_bytes = std::numeric_limits<double>::quiet_NaN();  // without loopback
   double network_sent_bytes = std::numeric_limits<double>::quiet_NaN();
-  double loopback_bytes = std::numeric_limits<double>::quiet_NaN();  // received
 };
 
 /// What TCP has sent in this network namespace since it began, in segments.

@@ -53,7 +53,6 @@ TEST(HostLoad, ReadsAMachine) {
   EXPECT_EQ(load.processes_memory_bytes, 42.0 * static_cast<double>(sysconf(_SC_PAGESIZE)));
   EXPECT_EQ(load.disk_read_bytes, 5120) << "neither partitions nor disks made of files";
   EXPECT_EQ(load.disk_written_bytes, 10240);
-  EXPECT_EQ(load.loopback_bytes, 1000);
   EXPECT_EQ(load.network_received_bytes, 80);
   EXPECT_EQ(load.network_sent_bytes, 60);
 }
@@ -63,7 +62,7 @@ TEST(HostLoad, IsUnknownWhereNothingIsShown) {
   const HostLoad load = HostLoadReader({1}, {0}, root.path()).read();
   for (const double value :
        {load.all.busy, load.all.total, load.memory_used_bytes, load.processes_memory_bytes,
-        load.disk_read_bytes, load.network_received_bytes, load.loopback_bytes}) {
+        load.disk_read_bytes, load.network_received_bytes}) {
     EXPECT_TRUE(std::isnan(value)) << value;
   }
   EXPECT_TRUE(load.cores.empty());
@@ -94,7 +93,7 @@ TEST(DeviceLoad, IsSaneOnEveryCardThereIs) {
     EXPECT_GT(load.memory_used_bytes, 0);
     EXPECT_GE(load.busy_share, 0);
     EXPECT_LE(load.busy_share, 1);
-    EXPECT_FALSE(load.throttle_reasons.empty());
+    EXPECT_GT(load.clock_mhz, 0);
   }
 }
 
@@ -118,7 +117,6 @@ TEST(Nvml, SaysWhatIsKnownAndNothingElse) {
   const Nvml::Device card = nvml.devices()[0].second;
   EXPECT_EQ(nvml.watts(card), 650.5);
   EXPECT_EQ(nvml.clock_mhz(card), 1755);
-  EXPECT_EQ(nvml.celsius(card), 61);
   EXPECT_THAT(nvml.clock_reasons(card), Optional(std::uint64_t{4}));
   EXPECT_TRUE(std::isnan(nvml.busy_share(card))) << "this library has no such call";
   EXPECT_FALSE(nvml.memory(card).has_value());

@@ -33,8 +33,10 @@ void set_spell(ResultRow& sample, const DeviceSpell& spell) {
 
 void set_spells(ResultRow& row, std::span<const DeviceSpell> repetitions) {
   const DeviceSummary summary = summary_of(repetitions);
-  row.set("sm_clock_mhz", summary.clock_mhz).set("throttled_share", summary.throttled_share);
-  row.set("power_capped_share", summary.power_capped_share).set("gpu_watts", summary.watts);
+  row.set("throttled_share", summary.throttled_share);
+  if (!row.schema().has("gpu_watts")) return;
+  row.set("sm_clock_mhz", summary.clock_mhz).set("gpu_watts", summary.watts);
+  row.set("power_capped_share", summary.power_capped_share);
 }
 
 void set_spells_of_cards(ResultRow& row, std::span<const std::vector<DeviceSpell>> cards) {

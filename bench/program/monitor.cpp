@@ -151,7 +151,7 @@ struct Monitor::Sampler {
 };
 
 Monitor::Monitor(const Ranks& ranks, bool wanted, const RecordOptions& options,
-                 const Recorder& recorder, std::string_view bench)
+                 const Recorder& recorder)
     : ranks_(ranks), wanted_(wanted) {
   if (!wanted_) return;
   const Neighbours neighbours = neighbours_of(ranks_);
@@ -161,9 +161,7 @@ Monitor::Monitor(const Ranks& ranks, bool wanted, const RecordOptions& options,
       host_names(topology, all_gather(ranks_.host, ranks_.session.host()));
   if (ranks_.session.local_rank() != 0) return;
   ResultRow row = recorder.side_row(monitor_schema(), "");
-  row.set("bench", bench)
-      .set("launch", options.launch)
-      .set("host", hosts[static_cast<std::size_t>(node)]);
+  row.set("launch", options.launch).set("host", hosts[static_cast<std::size_t>(node)]);
   sampler_ = std::make_unique<Sampler>(ranks_, options, std::move(row), neighbours);
 }
 
@@ -209,14 +207,11 @@ std::vector<ResultRow> monitor_rows(const ResultRow& common, const HostLoad& bef
   host.set("disk_write_bytes_per_s", rate(&HostLoad::disk_written_bytes));
   host.set("network_received_bytes_per_s", rate(&HostLoad::network_received_bytes));
   host.set("network_sent_bytes_per_s", rate(&HostLoad::network_sent_bytes));
-  host.set("loopback_bytes_per_s", rate(&HostLoad::loopback_bytes));
   for (const DeviceLoad& device : devices) {
     ResultRow& row = rows.emplace_back(common);
     row.set("gpu", device.device).set("gpu_share", device.busy_share);
     row.set("gpu_memory_used_bytes", device.memory_used_bytes);
     row.set("gpu_watts", device.watts).set("gpu_clock_mhz", device.clock_mhz);
-    row.set("gpu_celsius", device.celsius);
-    row.set("gpu_throttle_reasons", device.throttle_reasons);
   }
   return rows;
 }

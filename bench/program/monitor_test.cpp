@@ -34,7 +34,6 @@ TEST(MonitorRows, AreSharesAndRates) {
   now.cores = {{0, 50, 0, 50}, {3, 10, 0, 50}};
   before.disk_written_bytes = 0;
   now.disk_written_bytes = 4096;
-  before.loopback_bytes = now.loopback_bytes = 77;
   now.processes_memory_bytes = 5e6;
   const auto sample = rows(before, now);
   ASSERT_EQ(sample.size(), 1U);
@@ -44,7 +43,6 @@ TEST(MonitorRows, AreSharesAndRates) {
   EXPECT_EQ(row.get("steal_share"), "0.05");
   EXPECT_EQ(row.get("rank_cores_share"), "0.6");
   EXPECT_EQ(row.get("disk_write_bytes_per_s"), "8192");
-  EXPECT_EQ(row.get("loopback_bytes_per_s"), "0");
   EXPECT_EQ(row.get("ranks_memory_bytes"), "5000000");
 }
 
@@ -62,7 +60,6 @@ TEST(MonitorRows, HaveOneForEachCard) {
   card.device = 1;
   card.busy_share = 0.98;
   card.watts = 512.5;
-  card.throttle_reasons = "sw_power_cap";
   const auto sample = rows({}, {}, {DeviceLoad{}, card});
   ASSERT_EQ(sample.size(), 3U);
   EXPECT_EQ(sample[1].get("gpu"), "0");
@@ -70,7 +67,6 @@ TEST(MonitorRows, HaveOneForEachCard) {
   EXPECT_EQ(sample[2].get("gpu"), "1");
   EXPECT_EQ(sample[2].get("gpu_share"), "0.98");
   EXPECT_EQ(sample[2].get("gpu_watts"), "512.5");
-  EXPECT_EQ(sample[2].get("gpu_throttle_reasons"), "sw_power_cap");
   EXPECT_EQ(sample[2].get("host"), "here");
   EXPECT_EQ(sample[2].get("cpu_share"), "");
 }

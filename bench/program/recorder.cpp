@@ -114,9 +114,8 @@ void Recorder::write(const ResultRow& row) {
   if (file) file->append(row.cells());
 }
 
-void Recorder::name_suspects(const std::vector<ResultRow>& hosts,
-                             const std::vector<ResultRow>& links) {
-  if (manifest_) name_hosts(*manifest_, hosts, links);
+void Recorder::name_suspects(const std::vector<ResultRow>& hosts) {
+  if (manifest_) name_hosts(*manifest_, hosts);
 }
 
 void Recorder::finish() {

@@ -47,8 +47,8 @@ class Recorder {
 
   /// Appends a row; no-op on other ranks and without --out.
   void write(const ResultRow& row);
-  /// The hosts at fault, for the manifest: rows of suspects.csv and links.csv.
-  void name_suspects(const std::vector<ResultRow>& hosts, const std::vector<ResultRow>& links);
+  /// The hosts at fault, for the manifest: rows of hosts.csv.
+  void name_suspects(const std::vector<ResultRow>& hosts);
   /// After the last row: the manifest of a program that was not started by a study; a study learns
   /// that its launch has come to the end.
   void finish();

@@ -160,30 +160,25 @@ namespace {
 
 std::unique_ptr<Communicator> opened(const Ranks& ranks, std::string_view name, Memory mpi_memory,
                                      const RankDevices& devices,
-                                     std::optional<Registration> registration,
-                                     const RankGroup& group) {
-  Communicator& control = group.control != nullptr ? *group.control : ranks.host;
-  if (name == "shared_memory") return make_shared_memory_communicator(control);
-  if (name == "mpi" && mpi_memory == Memory::host) {
-    return make_mpi_communicator(Memory::host, group.number);
-  }
+                                     std::optional<Registration> registration) {
+  if (name == "shared_memory") return make_shared_memory_communicator(ranks.host);
+  if (name == "mpi" && mpi_memory == Memory::host) return make_mpi_communicator(Memory::host);
   devices.select(fmt::format("transport {}", name));
-  if (name == "nccl") return make_nccl_communicator(control, registration);
-  if (name == "cuda_ipc") return make_cuda_ipc_communicator(control);
-  return make_mpi_communicator(Memory::device, group.number);
+  if (name == "nccl") return make_nccl_communicator(ranks.host, registration);
+  if (name == "cuda_ipc") return make_cuda_ipc_communicator(ranks.host);
+  return make_mpi_communicator(Memory::device);
 }
 
 }  // namespace
 
 std::unique_ptr<Communicator> make_transport(const Ranks& ranks, std::string_view name,
                                              Memory mpi_memory, const RankDevices& devices,
-                                             std::optional<Registration> registration,
-                                             const RankGroup& group) {
+                                             std::optional<Registration> registration) {
   ranks.watchdog.span(fmt::format("opening transport {}", name));
   // A hundred times as long is waited: NCCL takes its time to find out about a large machine.
   ranks.watchdog.expect(0.6 + 0.005 * ranks.session.size());
   ranks.watchdog.enter();  // who has not is who the others wait for
-  auto transport = opened(ranks, name, mpi_memory, devices, registration, group);
+  auto transport = opened(ranks, name, mpi_memory, devices, registration);
   ranks.watchdog.leave();
   ranks.watchdog.end_cell();
   return transport;

@@ -95,18 +95,11 @@ TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>&
                              MemoryChoice memory, const RankDevices& devices,
                              const DeviceOptions& asked);
 
-/// Those of the ranks that work together, where not all do.
-struct RankGroup {
-  int number = 0;
-  Communicator* control = nullptr;  // over its ranks, by MPI; null: all ranks, and their own
-};
-
-/// Collective over all ranks: the transport of that name, among the ranks of `group`, on this
-/// rank's device where it uses one, with what NCCL is told of its windows. Throws Unavailable, on
-/// every rank of the group, where it cannot work.
+/// Collective: the transport of that name, on this rank's device where it uses one, with what NCCL
+/// is told of its windows. Throws Unavailable, on every rank, where it cannot work.
 std::unique_ptr<Communicator> make_transport(
     const Ranks& ranks, std::string_view name, Memory mpi_memory, const RankDevices& devices,
-    std::optional<Registration> registration = std::nullopt, const RankGroup& group = {});
+    std::optional<Registration> registration = std::nullopt);
 
 /// One transport, for programs that train.
 class AllreduceTransport {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bandwidths of an allreduce, in 10^9 bytes a second, defined once, and the rates of kernels.
+// The bandwidth of an allreduce, in 10^9 bytes a second, defined once, and the rates of kernels.
 // `bytes` is one rank's buffer. Definitions: NVIDIA nccl-tests, doc/PERFORMANCE.md. busbw does not
 // depend on the algorithm.
 #pragma once
@@ -29,14 +29,10 @@ inline double busbw_gb_per_s(double bytes, double seconds, int ranks) {
   return algbw_gb_per_s(bytes, seconds) * 2.0 * (ranks - 1) / ranks;
 }
 
-/// The bandwidths of a row of allreduce.csv, by its size, its number of ranks and these times.
-inline void set_bandwidths(ResultRow& row, double seconds, double low, double high) {
-  const double bytes = number_in(row, "size_bytes");
-  const int ranks = static_cast<int>(number_in(row, "ranks"));
-  row.set("algbw_gb_per_s", algbw_gb_per_s(bytes, seconds));
-  row.set("busbw_gb_per_s", busbw_gb_per_s(bytes, seconds, ranks));
-  row.set("busbw_ci_low_gb_per_s", busbw_gb_per_s(bytes, high, ranks));
-  row.set("busbw_ci_high_gb_per_s", busbw_gb_per_s(bytes, low, ranks));
+/// The bus bandwidth of a row of allreduce.csv, by its size, its number of ranks and this time.
+inline void set_bandwidth(ResultRow& row, double seconds) {
+  row.set("busbw_gb_per_s", busbw_gb_per_s(number_in(row, "size_bytes"), seconds,
+                                           static_cast<int>(number_in(row, "ranks"))));
 }
 
 /// The rates of a row of kernels.csv, by its bytes, its flops and this time; empty without those.
@@ -64,11 +60,16 @@ inline void set_interval(ResultRow& row, const std::string& name, const LaunchIn
 inline void set_statistics(ResultRow& row, const Summary& summary, bool converged) {
   row.set("launches", 1).set("repetitions", summary.n).set("seconds_median", summary.median);
   row.set("seconds_ci_low", summary.ci_low).set("seconds_ci_high", summary.ci_high);
-  row.set("interval", interval_label(std::isnan(summary.ci_low) ? "" : "95%", "repetitions"));
-  row.set("seconds_min", summary.min).set("seconds_p5", summary.p5).set("seconds_p95", summary.p95);
-  if (row.schema().has("seconds_p99")) row.set("seconds_p99", summary.p99);
+  row.set("seconds_min", summary.min).set("seconds_p95", summary.p95);
   row.set("seconds_max", summary.max).set("seconds_mean", summary.mean);
-  row.set("outliers", summary.outliers).set("converged", converged ? 1 : 0);
+  row.set("converged", converged ? 1 : 0);
+  const auto where_it_is = [&](std::string_view column, const auto& value) {
+    if (row.schema().has(column)) row.set(column, value);
+  };
+  where_it_is("interval", interval_label(std::isnan(summary.ci_low) ? "" : "95%", "repetitions"));
+  where_it_is("seconds_p5", summary.p5);
+  where_it_is("seconds_p99", summary.p99);
+  where_it_is("outliers", summary.outliers);
 }
 
 // Which share of a device's arithmetic a training step uses: model FLOP/s over peak FLOP/s (MFU).

@@ -128,19 +128,17 @@ static void members(auto& visit, Manifest& manifest) {
   visit("files", manifest.files);
 }
 
-void name_hosts(Manifest& manifest, const std::vector<ResultRow>& hosts,
-                const std::vector<ResultRow>& links) {
+void name_hosts(Manifest& manifest, const std::vector<ResultRow>& hosts) {
   manifest.suspects.clear();
   for (const ResultRow& row : named_hosts(hosts)) {
     manifest.suspects.push_back({row.get("host"), row.get("verdict"), row.get("note")});
   }
-  manifest.suspect_line = suspect_line(hosts, links);
+  manifest.suspect_line = suspect_line(hosts);
 }
 
-nlohmann::ordered_json suspects_json(const std::vector<ResultRow>& hosts,
-                                     const std::vector<ResultRow>& links) {
+nlohmann::ordered_json suspects_json(const std::vector<ResultRow>& hosts) {
   Manifest manifest;
-  name_hosts(manifest, hosts, links);
+  name_hosts(manifest, hosts);
   const json object = manifest;
   return {{"suspects", object.at("suspects")}, {"suspect_line", manifest.suspect_line}};
 }

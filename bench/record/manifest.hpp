@@ -76,7 +76,7 @@ struct FoundHost {
 /// A host at fault, as the last line names it.
 struct Suspect {
   std::string host;
-  std::string verdict;  // as in suspects.csv
+  std::string verdict;  // as in hosts.csv
   std::string why;
 };
 
@@ -107,13 +107,11 @@ struct Manifest {
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };
 
-/// What rows of suspects.csv and links.csv say of the hosts, into `manifest`.
-void name_hosts(Manifest& manifest, const std::vector<ResultRow>& hosts,
-                const std::vector<ResultRow>& links);
+/// What rows of hosts.csv say of the hosts, into `manifest`.
+void name_hosts(Manifest& manifest, const std::vector<ResultRow>& hosts);
 
 /// The same members alone: `suspects` and `suspect_line`.
-nlohmann::ordered_json suspects_json(const std::vector<ResultRow>& hosts,
-                                     const std::vector<ResultRow>& links);
+nlohmann::ordered_json suspects_json(const std::vector<ResultRow>& hosts);
 
 // A build as manifests and `scalebench doctor --format json` write it.
 

@@ -28,6 +28,10 @@ constexpr std::string_view kCommon = "run_id$ case_id$ origin$ status$ note$ ";
 constexpr std::string_view kEntry = "entry$ ";
 /// What the card did beside the repetitions.
 constexpr std::string_view kDevice = "sm_clock_mhz throttled_share power_capped_share gpu_watts";
+/// Of repetitions of one short case.
+constexpr std::string_view kTimes =
+    "launches repetitions seconds_median seconds_ci_low seconds_ci_high seconds_min seconds_p95 "
+    "seconds_max seconds_mean converged ";
 constexpr std::string_view kStatistics =
     "launches repetitions seconds_median seconds_ci_low seconds_ci_high interval$ seconds_min "
     "seconds_p5 seconds_p95 seconds_max seconds_mean outliers converged ";

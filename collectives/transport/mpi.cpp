@@ -52,9 +52,9 @@ std::string why_no_device_memory() {
 /// arrives, still reading. What MPI has completed is there for whatever is enqueued afterwards.
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(Memory memory, int group) : Communicator(memory) {
+  explicit MpiCommunicator(Memory memory) : Communicator(memory) {
     if (memory == Memory::device) stream_.emplace();
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, group, 0, &ranks_));
+    MPI_CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &ranks_));
     MPI_CHECK(MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_rank(ranks_, &rank_));
     MPI_CHECK(MPI_Comm_size(ranks_, &size_));
@@ -246,12 +246,12 @@ class MpiCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_mpi_communicator(Memory memory, int group) {
+std::unique_ptr<Communicator> make_mpi_communicator(Memory memory) {
   if (memory == Memory::device) {
-    MpiCommunicator host(Memory::host, 0);  // all of them
+    MpiCommunicator host(Memory::host);
     throw_together<Unavailable>(host, "transport mpi on a device", why_no_device_memory());
   }
-  return std::make_unique<MpiCommunicator>(memory, group);
+  return std::make_unique<MpiCommunicator>(memory);
 }
 
 }  // namespace scalebench

@@ -11,12 +11,12 @@ namespace scalebench {
 // Memory of hosts, or of devices where the MPI is CUDA-aware, over MPI: exchange by nonblocking
 // send and receive, between nodes in short pieces; native by MPI_Allreduce.
 
-/// A communicator over those ranks of MPI_COMM_WORLD that say the same `group` >= 0, in their
-/// order; its messages meet no others. Collective over all. An MpiSession must be alive, and
-/// outlive the result. With Memory::device every rank has selected its device before, MPI gets the
-/// device's addresses, and messages are done when an exchange returns; throws Unavailable, on every
-/// rank, without a device and when this MPI does not say at run time that it is CUDA-aware.
-std::unique_ptr<Communicator> make_mpi_communicator(Memory memory = Memory::host, int group = 0);
+/// A communicator over the ranks of MPI_COMM_WORLD; its messages meet no others. Collective. An
+/// MpiSession must be alive, and outlive the result. With Memory::device every rank has selected
+/// its device before, MPI gets the device's addresses, and messages are done when an exchange
+/// returns; throws Unavailable, on every rank, without a device and when this MPI does not say at
+/// run time that it is CUDA-aware.
+std::unique_ptr<Communicator> make_mpi_communicator(Memory memory = Memory::host);
 
 // Host memory that all ranks of a host address directly: windows are mapped into every process, so
 // that peer() works and long messages are copied once. Ranks of other hosts are reached through the

@@ -10,7 +10,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
 STARTED_IN = os.getcwd()  # a test runs in its stage folder, and paths are typed here
-HOW = ("memory", "dtype", "op", "placement", "mode", "cache", "graph", "pages", "register")
+HOW = ("memory", "dtype", "op", "placement", "mode", "cache", "pages", "register")
 CASE = ("algorithm", "transport", *HOW, "size_bytes", "ranks", "nodes")
 
 
@@ -62,7 +62,7 @@ class scalebench_allreduce(rfm.RunOnlyRegressionTest):
     def sums_are_right(self):
         rows = self.rows()
         names, known = names_of(rows), self.known()
-        bad = [f"{names[case_of(row)]}: {row['status']} {row['note']}" for row in rows if row["status"] != "ok" or row["wrong"] != "0"]
+        bad = [f"{names[case_of(row)]}: {row['status']} {row['note']}" for row in rows if row["status"] != "ok" or "not checked" in row["note"]]
         found = [row for row in rows if case_of(row) in known]
         return sn.all([
             sn.assert_true(rows, "nothing was measured"),

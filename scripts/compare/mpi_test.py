@@ -12,26 +12,23 @@ from unittest import mock
 
 import compare_mpi
 
-HEADER = "transport,pages,algorithm,size_bytes,status,seconds_median\n"
+HEADER = "transport,pages,algorithm,size_bytes,status,seconds_median,busbw_gb_per_s,bound_busbw_gb_per_s\n"
 
 
 def made_start(folder: Path, native: float, direct: float, ring: float = 0.0) -> Path:
     folder.mkdir(parents=True)
     rows = [
-        f"mpi,default,native,1048576,ok,{native}",
-        "shared_memory,default,native,1048576,skipped,",
-        f"shared_memory,default,direct,1048576,ok,{direct}",
-        f"shared_memory,default,one_shot,1048576,ok,{2 * direct}",
-        f"mpi,huge,native,1048576,ok,{native / 2}",
-        "shared_memory,huge,direct,1048576,skipped,",
+        f"mpi,default,native,1048576,ok,{native},,",
+        "shared_memory,default,native,1048576,skipped,,,",
+        f"shared_memory,default,direct,1048576,ok,{direct},5,10",
+        f"shared_memory,default,one_shot,1048576,ok,{2 * direct},2.5,10",
+        f"mpi,huge,native,1048576,ok,{native / 2},5,15",
+        "shared_memory,huge,direct,1048576,skipped,,,",
     ]
     if ring:
-        rows.append(f"mpi,default,ring,1048576,ok,{ring}")
-        rows.append(f"mpi,huge,ring,1048576,ok,{ring}")
+        rows.append(f"mpi,default,ring,1048576,ok,{ring},,")
+        rows.append(f"mpi,huge,ring,1048576,ok,{ring},,")
     (folder / "allreduce.csv").write_text(HEADER + "\n".join(rows) + "\n", encoding="utf-8")
-    bounds = [f"shared_memory,default,1048576,{direct / 2}", f"mpi,huge,1048576,{direct / 3}"]
-    text = "\n".join(["transport,pages,size_bytes,seconds", *bounds])
-    (folder / "bound.csv").write_text(text + "\n", encoding="utf-8")
     return folder
 
 

@@ -20,9 +20,9 @@ OSU = """
 4096                    1.08              1.07              1.09        1000
 1048576               163.72            161.90            165.54         100
 """
-OURS = """placement,status,note,size_bytes,wrong,seconds_median
-out_of_place,ok,,4096,0,1.2e-06
-in_place,skipped,none,4096,,
+OURS = """placement,status,note,size_bytes,seconds_median
+out_of_place,ok,,4096,1.2e-06
+in_place,skipped,none,4096,
 """
 NCCL = """# nThread 1 nGpus 1 minBytes 4096 maxBytes 8192 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1
 #
@@ -49,8 +49,8 @@ class WhatToolsPrint(unittest.TestCase):
             compare_tools.osu_times(OSU), {(OUT_OF_PLACE, 4096): 1.08, (OUT_OF_PLACE, 1048576): 163.72}
         )
         self.assertEqual(compare_tools.our_times(OURS), {(OUT_OF_PLACE, 4096): 1.2})
-        wrong = OURS.replace("ok,,4096,0,1.2e-06", "wrong,,4096,3,")
-        for text, said in (("", "no row"), (wrong, "3 wrong elements"), (OURS.replace("ok,,", "skipped,nobody,"), "nobody")):
+        wrong = OURS.replace("ok,,4096,1.2e-06", "wrong,3 elements,4096,")
+        for text, said in (("", "no row"), (wrong, "3 elements"), (OURS.replace("ok,,", "skipped,nobody,"), "nobody")):
             with self.assertRaisesRegex(Failed, said):
                 compare_tools.our_times(text)
 

@@ -52,7 +52,7 @@ def loaded() -> Any:
 
 class CheckTest(unittest.TestCase):
     def test_a_case_is_compared_with_the_same_case_from_any_folder(self) -> None:
-        case = {**SHARE, "algorithm": "ring", "transport": "mpi", "size_bytes": 8, "ranks": 2, "wrong": 0}
+        case = {**SHARE, "algorithm": "ring", "transport": "mpi", "size_bytes": 8, "ranks": 2, "status": "ok", "note": ""}
         ways = [{"dtype": dtype, "placement": placement} for dtype in ("float", "half") for placement in ("in_place", "out_of_place")]
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)

@@ -73,7 +73,7 @@ def kernels(rows: Rows, at_least_bytes: int = 256 << 20, target: float = 0.9) ->
 
     def rates(names: Sequence[str]) -> dict[str, float]:
         # bytes are those that a call moves: the array itself is a half or a third of them.
-        large = [row for row in ok(rows) if row["memory"] == "device" and int(row["bytes"]) >= at_least_bytes]
+        large = [row for row in ok(rows) if row["device"] != "cpu" and int(row["bytes"]) >= at_least_bytes]
         return {f"{row['kernel']} {row['dtype']}": float(row["gb_per_s"]) for row in large if row["kernel"] in names}
 
     copies = rates(COPIES)
@@ -143,7 +143,7 @@ def shared(rows: Rows, copy_gb_per_s: float | None, at_least_bytes: int = 64 << 
 
 def copy_rate(rows: Rows) -> float | None:
     """The faster copy of the largest size, in GB/s read and written."""
-    copies = [row for row in ok(rows) if row["kernel"] in COPIES and row["memory"] == "device"]
+    copies = [row for row in ok(rows) if row["kernel"] in COPIES and row["device"] != "cpu"]
     if not copies:
         return None
     largest = max(int(row["bytes"]) for row in copies)

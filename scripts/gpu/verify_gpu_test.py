@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 
 def kernel(name: str, gb_per_s: float, mib: int = 512, **more: str) -> dict[str, str]:
-    return {"status": "ok", "note": "", "kernel": name, "memory": "device", "dtype": "float",
+    return {"status": "ok", "note": "", "kernel": name, "device": "H200", "dtype": "float",
             "bytes": str(mib * MIB), "gb_per_s": str(gb_per_s), **more}  # fmt: skip
 
 
@@ -200,7 +200,7 @@ class Steps(unittest.TestCase):
     def test_rows_that_are_torn_end_the_step_alone(self) -> None:
         """A program that was cut off within a row, and one whose rows lack a column."""
         path = self.here.out / "one" / "kernels.csv"
-        for text, why in (("status,note,kernel,memory,dtype,bytes,gb_per_s\nok,,copy,device,flo", "TypeError"),
+        for text, why in (("status,note,kernel,device,dtype,bytes,gb_per_s\nok,,copy,H200,flo", "TypeError"),
                           ("kernel\ncopy\n", "KeyError: 'status'")):  # fmt: skip
             for end, seconds, front in (("", 60, ""), ("; sleep 60 & wait", 10, "not done after 10 s; so far ")):
                 made = f"mkdir -p {path.parent}; printf '{text}' >{path}{end}"

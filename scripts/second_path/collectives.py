@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from math import ceil, floor, log2, sqrt
+from math import ceil, exp, floor, log, log2, sqrt
 from statistics import mean, median
 
-from second_path.columns import COPIED
+from second_path.columns import COPIED, EXCHANGE
 from second_path.numbers import (
+    both,
+    holm,
     interval_of,
     middle,
     most_frequent,
     nonnegative_least_squares,
     of_mean,
+    of_rounds,
     outliers,
     percentile,
+    signed_ranks,
+    walsh,
 )
 from second_path.run import Case, Launch, Row, Run, case_of, number
 
 Seconds = dict[Case, float]
+BYTES = {"float": 4, "double": 8, "int32": 4, "half": 2, "bfloat16": 2}
 # In the note of a case on several hosts, whose time says little of an emulated link's rate: it is no point of a fit.
 BURST = "not the link's rate"
 TREES = "trees of more than two ranks: their timetable says, which is code"
@@ -52,7 +58,8 @@ def statistics_of(run: Run, table: str, row: Row, by_launch: Mapping[Launch, lis
 
 def of_gpus(run: Run, table: str, row: Row) -> None:
     for column in ("sm_clock_mhz", "throttled_share", "power_capped_share", "gpu_watts"):
-        run.expect(table, row, column, middle(run.of_launches(table, case_of(row), column)))
+        if column in row:
+            run.expect(table, row, column, middle(run.of_launches(table, case_of(row), column)))
 
 
 class NoSecondPath(Exception):
@@ -101,50 +108,51 @@ def check_allreduce(run: Run) -> Seconds:
         of_launches = statistics_of(run, table, row, {key[0]: run.seconds[key] for key in keys})
         seconds = medians[case] = median(of_launches)
         size, p = float(first["size_bytes"]), int(first["ranks"])
-        run.expect(table, row, "algbw_gb_per_s", size / seconds / 1e9)
-        bus = size / 1e9 * 2 * (p - 1) / p
-        run.expect(table, row, "busbw_gb_per_s", bus / seconds)
-        ends = interval_of(of_launches)
-        run.expect(table, row, "busbw_ci_low_gb_per_s", ends and bus / ends[1])
-        run.expect(table, row, "busbw_ci_high_gb_per_s", ends and bus / ends[0])
-        unequal = "hierarchical over nodes of unequal size"
-        try:
-            if first["algorithm"] == "hierarchical" and first["nodes"] not in ("", "1") and not row["wire_bw_gb_per_s"]:
-                raise NoSecondPath(unequal)
-            # What another program calls by such a name may send something else.
-            work = None if run.imported else work_of(first["algorithm"], p, size, p / float(first["nodes"] or 1), first)
-            run.expect(table, row, "wire_bw_gb_per_s", work and work[1] / seconds / 1e9)
-        except NoSecondPath as why:
-            run.leave(table, row, ["wire_bw_gb_per_s"], str(why))
+        run.expect(table, row, "busbw_gb_per_s", size / 1e9 * 2 * (p - 1) / p / seconds)
         run.expect(table, row, "skew_seconds", middle(median(run.skews[key]) for key in keys if run.skews[key]))
         run.expect_text(table, row, "slowest_rank", most_frequent(most_frequent(run.slowest[key]) for key in keys if run.slowest[key]))
-        for column in "first_call_seconds clock_residual_seconds wrong".split():
+        for column in ("first_call_seconds", "bound_busbw_gb_per_s"):
             run.expect(table, row, column, middle(run.of_launches(table, case, column)))
-        for column, over in (("redone", sum), ("warm", min), ("huge_share", min)):
-            values = run.of_launches(table, case, column)
-            run.expect(table, row, column, over(values) if values else None)
-        of_gpus(run, table, row)
     return medians
 
 
-def check_beside(run: Run) -> None:
-    """Of each case of these the launch in the middle, the lower of two, by the column."""
-    for table, by in (("bound.csv", "seconds"), ("links.csv", "gb_per_s")):
-        names = "case_id origin ranks nodes transport memory size_bytes".split()
-        cases = defaultdict(list)
-        for row in run.beside[table]:
-            cases[tuple(row.get(name, "") for name in names)].append(row)
-        published = {id(row): tuple(row.get(name, "") for name in names) for row in run.tables.get(table, [])}
-        run.expect_rows(table, cases, published.values())
-        for row in run.tables.get(table, []):
-            if rows := cases.get(published[id(row)]):
-                ordered = sorted(rows, key=lambda one: float(one[by] or "inf"))
-                run.expect_copy(table, row, ordered[(len(ordered) - 1) // 2], row)
-    for row in run.tables.get("bound.csv", []):
-        if number(row["seconds"]):  # what follows from the rate
-            size, p, rate = float(row["size_bytes"]), int(row["ranks"]), float(row["stream_gb_per_s"])
-            run.expect("bound.csv", row, "seconds", 2 * size * p / rate / 1e9)
-            run.expect("bound.csv", row, "busbw_gb_per_s", rate / (2 * p) * 2 * (p - 1) / p)
+def check_native(run: Run) -> None:
+    """How many times as fast as `native`: by the rounds of both, where they are equal in all but the algorithm."""
+    table, others = "allreduce.csv", [name for name in ("origin", *EXCHANGE) if name != "algorithm"]
+    launches = {case: list(rows.values()) for case, rows in run.rows[table].items() if rows and not run.imported}
+    kin = {case: tuple(rows[0].get(name, "") for name in others) for case, rows in launches.items()}
+    native = {kin[case]: case for case, rows in launches.items() if any(row["algorithm"] == "native" and row["status"] != "skipped" for row in rows)}
+
+    def times(case: Case) -> dict[int, float]:
+        if any(row["status"] not in ("ok", "skipped") for row in launches[case]):
+            return {}
+        return run.by_round({one: number(row["seconds_median"]) for one, row in run.launches_of(table, case).items()})
+
+    of_case: dict[Case, list[float]] = {}
+    for case in launches:
+        its = native.get(kin[case], case)
+        if its != case and (here := times(case)):
+            there = times(its)
+            of_case[case] = [log(here[one] / there[one]) for one in both(here, there)]
+    p_values = dict(zip(of_case, holm([signed_ranks(logs) for logs in of_case.values()])))
+    for row in run.tables.get(table, []):
+        logs = of_case.get(case := case_of(row))
+        least = log(1.05 if logs and float(launches[case][0]["size_bytes"]) < 65536 else 1.03)
+        longer = median(walsh(logs)) if logs else 0.0
+        ends, within = (of_rounds(logs, tail) if logs else None for tail in (0.025, 0.05))
+        run.expect(table, row, "native_ratio", exp(-longer) if logs else None)
+        run.expect_both(table, row, "native_ratio", ends and (exp(-ends[1]), exp(-ends[0])))
+        verdict = "" if logs is None else "MISSING" if not logs else "UNDECIDED"
+        if logs and p_values[case] <= 0.05 and abs(longer) > least:
+            verdict = "SLOWER" if longer > 0 else "FASTER"
+        elif within and -least <= within[0] and within[1] <= least:
+            verdict = "SAME"
+        run.expect_text(table, row, "native_verdict", verdict)
+
+
+def count_of(row: Row) -> float:
+    """Elements of a rank's buffer; 0 of a type that is not known."""
+    return float(row["size_bytes"]) // BYTES.get(row["dtype"], float("inf"))
 
 
 def check_fit(run: Run, seconds: Seconds) -> None:
@@ -153,7 +161,7 @@ def check_fit(run: Run, seconds: Seconds) -> None:
     cases: dict[tuple[str, ...], list[tuple[Row, float]]] = defaultdict(list)
     for case, time in seconds.items():
         row = of_case[case]
-        if int(row["ranks"]) > 1 and float(row["count"]) > 0:
+        if int(row["ranks"]) > 1 and count_of(row) > 0:
             several = "several" if int(row["nodes"] or 1) > 1 else "one"
             cases[(row["origin"], several, *(row.get(name, "") for name in names))].append((row, time))
 
@@ -165,7 +173,7 @@ def check_fit(run: Run, seconds: Seconds) -> None:
     published = {key_of(row): row for row in run.tables.get("fit.csv", [])}
     run.expect_rows("fit.csv", cases, map(key_of, run.tables.get("fit.csv", [])))
     for key, of_key in cases.items():
-        of_key.sort(key=lambda one: (int(one[0]["ranks"]), float(one[0]["count"])))
+        of_key.sort(key=lambda one: (int(one[0]["ranks"]), count_of(one[0])))
         if key in published:
             _check_fit_of(run, published[key], of_key)
 
@@ -177,7 +185,7 @@ def _check_fit_of(run: Run, row: Row, points: list[tuple[Row, float]]) -> None:
     sizes = [float(of["size_bytes"]) for of, _ in points]
     works = []
     for of, _ in points:
-        p, size, count = int(of["ranks"]), float(of["size_bytes"]), float(of["count"])
+        p, size, count = int(of["ranks"]), float(of["size_bytes"]), count_of(of)
         try:
             # What a library does is unknown: one step that sends the buffer.
             work = work_of(of["algorithm"], p, count, p / float(of["nodes"] or 1), of) or (1, count, 0)

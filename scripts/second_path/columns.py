@@ -9,7 +9,7 @@ EPOCH = "raw: as the launch wrote it after an epoch; of the last one epoch.csv h
 FILES_WITHOUT = {
     "samples.csv": "the raw samples themselves",
     "monitor.csv": "raw: each look at a host",
-    "suspects.csv": "verdicts on hosts, from rates that the hosts alone know",
+    "hosts.csv": "verdicts on hosts, from what the hosts alone know",
     "compare.csv": "of two runs: scalebench compare makes it again",
 }
 
@@ -30,12 +30,12 @@ def is_difference(table: str, column: str) -> bool:
 
 
 SHARED = "run_id case_id origin".split()
-EXCHANGE = "algorithm transport memory dtype op placement mode cache graph pages register size_bytes ranks nodes".split()
+EXCHANGE = "algorithm transport memory dtype op placement mode cache pages register size_bytes ranks nodes".split()
 TRAINING = "model gradient_sync allreduce transport device dataset scaling global_batch batch ranks nodes".split()
 
 COPIED = {
-    "allreduce.csv": [*SHARED, "entry", *EXCHANGE, "count", "sync", "operations"],
-    "kernels.csv": [*SHARED, *"kernel memory device dtype count bytes flops".split()],
+    "allreduce.csv": [*SHARED, "entry", *EXCHANGE],
+    "kernels.csv": [*SHARED, *"kernel device dtype bytes flops".split()],
     "throughput.csv": (
         "model parameters device dtype memory_format step threads batch largest batches_tried ranks nodes rank host "
         "gflop_per_image roofline_gflop_per_s published_gflop_per_s entry"

@@ -95,6 +95,49 @@ def of_difference(a: list[float], b: list[float], tied: bool) -> Ends | None:
     return None if half is None else (mean(a) - mean(b) - half, mean(a) - mean(b) + half)
 
 
+def walsh(values: list[float]) -> list[float]:
+    """The means of all pairs, each value with itself too, in order: their median is Hodges and Lehmann's estimate."""
+    return sorted((one + other) / 2 for i, one in enumerate(values) for other in values[i:])
+
+
+def _rank_sums(ranks: list[float]) -> Counter[float]:
+    """How many of all 2^n choices of signs have each sum of the ranks that are positive."""
+    sums = Counter({0.0: 1})
+    for rank in ranks:
+        sums = Counter({one: sums[one] + sums[one - rank] for one in {*sums, *(sum + rank for sum in sums)}})
+    return sums
+
+
+def of_rounds(logs: list[float], tail: float) -> Ends | None:
+    """The interval of Walsh's means beyond whose ends lies a share `tail` each of Wilcoxon's signed rank sums."""
+    sums, k = _rank_sums([float(i + 1) for i in range(len(logs))]), 0
+    while sum(sums[i] for i in range(k + 1)) <= tail * 2 ** len(logs):
+        k += 1
+    means = walsh(logs)
+    return (means[k - 1], means[-k]) if k else None
+
+
+def signed_ranks(logs: list[float]) -> float | None:
+    """Wilcoxon's two-sided p, ties sharing their ranks; a zero's rank has no sign. None without a round."""
+    if not logs:
+        return None
+    sizes = sorted(map(abs, logs))
+    rank = {size: (2 * sizes.index(size) + sizes.count(size) + 1) / 2 for size in sizes}
+    sums = _rank_sums([rank[abs(one)] for one in logs if one])
+    positive = sum(rank[one] for one in logs if one > 0)
+    nearer = min(sum(n for one, n in sums.items() if one <= positive), sum(n for one, n in sums.items() if one >= positive))
+    return min(1.0, 2 * nearer / sums.total())
+
+
+def holm(p_values: list[float | None]) -> list[float]:
+    """Corrected over all that are known, in their order; 1 for one that is not."""
+    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    corrected, least = [1.0] * len(p_values), 0.0
+    for place, (p, i) in enumerate(known):
+        least = corrected[i] = max(least, min(1.0, p * (len(known) - place)))
+    return corrected
+
+
 def percentile(values: Iterable[float], percent: float) -> float | None:
     """Between the two nearest of the sorted ones; the 99th only of a hundred or more."""
     ordered = sorted(values)

@@ -25,8 +25,7 @@ RUNS = Path(__file__).resolve().parents[2] / "results" / "reference" / "amd-epyc
 # By these rows are found: another value is a row too many, and one too few.
 KEYS = set("case_id origin ranks nodes rank loss law parameter".split())
 KEYS_OF = {
-    "fit.csv": set("origin algorithm transport memory dtype op placement mode cache graph pages".split()) | {"nodes"},
-    "bound.csv": {"transport", "memory", "size_bytes"},
+    "fit.csv": set("origin algorithm transport memory dtype op placement mode cache pages".split()) | {"nodes"},
     "laws.csv": {"origin"},
     "accuracy.csv": {"launch", "epoch"},
     "summary.csv": {"model", "strategy"},

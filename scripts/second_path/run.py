@@ -93,13 +93,11 @@ class Run:
         self.without_result = {launch["number"] for launch in manifest["launches"] if launch["status"] != "ok"}
         self.why_lost = {launch.get("note", "") for launch in manifest["launches"] if launch["status"] in ("failed", "skipped")}
         self.rows: dict[str, dict[Case, dict[Launch, Row]]] = defaultdict(lambda: defaultdict(dict))
-        self.beside: dict[str, list[Row]] = defaultdict(list)  # rows of a file of all launches, in their order
         for path in sorted((folder / "launches").glob("*.csv")):
             for row in sorted(read(path), key=lambda row: int(row["launch"])):
                 if row.get("entry", "") != entry_of.get(int(row["launch"]), "") and "entry" in row:
                     self.differences.append(f"launches/{path.name}: launch {row['launch']}: entry is {row['entry']}")
                 self.rows[path.name][case_of(row)][int(row["launch"])] = row
-                self.beside[path.name].append(row)
 
     # What was published, beside what comes out here.
 

@@ -16,7 +16,6 @@ class ShortNamesTest(unittest.TestCase):
     def test_what_differs_is_said_in_words(self) -> None:
         self.assertEqual(self.names(cache=("warm", "cold")), ["mpi · warm", "mpi · cold"])
         self.assertEqual(self.names(nodes=("1", "2"), op=("sum", "sum")), ["mpi · 1 host", "mpi · 2 hosts"])
-        self.assertEqual(self.names(graph=("0", "1")), ["mpi · no graph", "mpi · graph"])
         self.assertEqual(self.names(register=("0", "2")), ["mpi · register 0", "mpi · register 2"])
         self.assertEqual(self.names(pages=("default", "huge")), ["mpi · default pages", "mpi · huge pages"])
 

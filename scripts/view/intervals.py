@@ -2,6 +2,7 @@
 # Intervals beside numbers: of what each is, as the files say it, and what it cannot tell apart.
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from view.rows import Row
@@ -20,11 +21,24 @@ def words(text: str) -> str:
     return f"{name} {link} {of}" if of in OF else name
 
 
+def of_launches(row: Row) -> str:
+    """What the column `interval` says in other files, of a row that has its number of launches alone."""
+    launches = row.integer("launches")
+    return "95% of repetitions" if launches == 1 else "range of launches" if launches < FULL else "95% of launches"
+
+
 def told(rows: Iterable[Row], low: str, column: str) -> str:
     """Those words for the rows that have an interval, which begins at the cell `low`. '' where no row
     has one."""
-    texts = (row[column] for row in rows if row[low])
+    texts = (of_launches(row) if column == "launches" else row[column] for row in rows if row[low])
     return " or ".join(dict.fromkeys(map(words, texts)))
+
+
+def of_bandwidth(row: Row) -> tuple[float, float]:
+    """The ends of the interval of busbw_gb_per_s, which are those of the time."""
+    moved = row.number("busbw_gb_per_s") * row.number("seconds_median")
+    low, high = (row.number(f"seconds_ci_{end}") or math.nan for end in ("high", "low"))
+    return moved / low, moved / high
 
 
 def in_brackets(kinds: dict[str, str]) -> str:

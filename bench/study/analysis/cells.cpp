@@ -178,13 +178,13 @@ std::string label_of(const ResultRow& row) {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 33> kParameters{
-    "kernel",  "algorithm", "model",          "gradient_sync",   "allreduce", "transport",
-    "memory",  "device",    "dtype",          "memory_format",   "op",        "placement",
-    "mode",    "cache",     "graph",          "size_bytes",      "count",     "threads",
-    "dataset", "scaling",   "global_batch",   "batch",           "optimizer", "learning_rate",
-    "samples", "share_of",  "loader_threads", "target_accuracy", "bytes",     "nodes",
-    "step",    "pages",     "register"};
+constexpr std::array<std::string_view, 31> kParameters{
+    "kernel",         "algorithm",       "model",      "gradient_sync", "allreduce", "transport",
+    "memory",         "device",          "dtype",      "memory_format", "op",        "placement",
+    "mode",           "cache",           "size_bytes", "threads",       "dataset",   "scaling",
+    "global_batch",   "batch",           "optimizer",  "learning_rate", "samples",   "share_of",
+    "loader_threads", "target_accuracy", "bytes",      "nodes",         "step",      "pages",
+    "register"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -207,18 +207,6 @@ std::string parameter_in(const ResultRow& row, std::string_view column) {
 /// What our programs do unless asked for else, and what an import does not say.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kUnsaid{
     {{"pages", "default"}, {"loader_threads", "0"}, {"memory_format", "contiguous"}}};
-
-std::string key_without(const ResultRow& row, std::string_view across) {
-  std::string key{row.schema().file};
-  for (const std::string_view column : kParameters) {
-    if (column == across) continue;
-    const std::string text = parameter_in(row, column);
-    const bool unsaid =
-        std::ranges::find(kUnsaid, std::pair(column, std::string_view(text))) != kUnsaid.end();
-    key += '\n' + (unsaid ? std::string() : text);
-  }
-  return key + '\n' + text_in(row, "ranks");
-}
 
 }  // namespace
 
@@ -296,6 +284,18 @@ std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& 
 
 std::vector<std::string_view> parameter_columns() {
   return {kParameters.begin(), kParameters.end()};
+}
+
+std::string key_without(const ResultRow& row, std::string_view across) {
+  std::string key{row.schema().file};
+  for (const std::string_view column : kParameters) {
+    if (column == across) continue;
+    const std::string text = parameter_in(row, column);
+    const bool unsaid =
+        std::ranges::find(kUnsaid, std::pair(column, std::string_view(text))) != kUnsaid.end();
+    key += '\n' + (unsaid ? std::string() : text);
+  }
+  return key + '\n' + text_in(row, "ranks");
 }
 
 void join_across(std::vector<Cell>& cells, const std::string& across) {

@@ -86,6 +86,9 @@ std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& 
 /// The columns of any case file that tell its cases apart, but the number of ranks.
 std::vector<std::string_view> parameter_columns();
 
+/// What two rows have in common that may differ in nothing but the column `across`, nor in N.
+std::string key_without(const ResultRow& row, std::string_view across);
+
 /// Gives the cells keys made of their parameters without the column `across`. Throws UsageError,
 /// saying how to choose, when two cells of the run then have one key, and for an unknown column.
 void join_across(std::vector<Cell>& cells, const std::string& across);

@@ -169,14 +169,6 @@ TEST(Origins, RelateEmulatedRanksToNoMeasuredOne) {
   EXPECT_EQ(rows[1].get("relative_to_one_rank"), "1") << "one of its own kind";
 }
 
-TEST(Origins, HaveAMiddleEach) {
-  std::vector<ResultRow> rows;
-  for (const char* const origin : {"measured", "emulated"}) {
-    rows.push_back(ResultRow(bound_schema()).set("case_id", "b").set("origin", origin));
-  }
-  EXPECT_EQ(middle_rows(rows, "seconds").size(), 2U);
-}
-
 TEST(Origins, HaveTheirOwnAnswers) {
   std::vector<Leg> legs;
   for (const char* const origin : {"measured", "emulated"}) {

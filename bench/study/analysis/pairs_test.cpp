@@ -154,6 +154,47 @@ TEST(CellPair, PairsTheRoundsThatBothSidesHave) {
   EXPECT_FALSE((CellPair{&a, nullptr}.samples(true).paired)) << "nothing to pair with";
 }
 
+/// One row of a launch: half of them on another day, on which all take twice as long.
+ResultRow timed(const std::string& algorithm, double seconds, int round) {
+  ResultRow row(allreduce_schema());
+  row.set("case_id", algorithm).set("algorithm", algorithm).set("status", "ok");
+  row.set("origin", "measured").set("transport", "mpi").set("ranks", 2).set("size_bytes", 1 << 20);
+  return row.set("seconds_median", seconds * (round % 2 + 1) * (1 + 0.001 * round));
+}
+
+TEST(RelateToNative, ComparesInEachRoundWhatDiffersInTheAlgorithmAlone) {
+  std::vector<LaunchRows> launches;
+  for (int round = 0; round < 8; ++round) {
+    ResultRow elsewhere = timed("ring", 5, round);
+    elsewhere.set("case_id", "e").set("transport", "shared_memory");
+    launches.push_back({round,
+                        {timed("native", 1.2, round), timed("ring", 1, round), elsewhere,
+                         timed("naive", 2.4, round)},
+                        {},
+                        round});
+  }
+  std::vector<ResultRow> rows = launches.front().cases;
+  relate_to_native(rows, launches);
+  const auto said = [&](std::size_t i) {
+    return rows[i].get("native_verdict") + rows[i].get("native_ratio");
+  };
+  EXPECT_EQ(said(0) + said(2), "") << "native itself, and a transport without";
+  EXPECT_EQ(rows[1].get("native_verdict"), "FASTER");
+  EXPECT_NEAR(number_in(rows[1], "native_ratio"), 1.2, 1e-9);
+  EXPECT_EQ(rows[3].get("native_verdict"), "SLOWER");
+  EXPECT_NEAR(number_in(rows[3], "native_ratio_ci_low"), 0.5, 1e-9) << "paired by round";
+  EXPECT_NEAR(number_in(rows[3], "native_ratio_ci_high"), 0.5, 1e-9);
+
+  for (LaunchRows& launch : launches) launch.cases[0].set("status", "skipped");
+  rows = launches.front().cases;
+  relate_to_native(rows, launches);
+  EXPECT_EQ(said(1), "") << "there is none";
+  launches[3].cases[0].set("status", "wrong");
+  rows = launches.front().cases;
+  relate_to_native(rows, launches);
+  EXPECT_EQ(said(1), "MISSING") << "one wrong sum voids the case";
+}
+
 TEST(CompareCells, NeedsMoreEvidenceAmongManyCells) {
   const CellSamples five{from_to(5, 1, 0.001), from_to(5, 1.1, 0.001)};
   EXPECT_EQ(compare_cells(std::vector<CellSamples>(6, five))[0].verdict, Verdict::slower);

@@ -12,7 +12,6 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
-#include "bench/record/suspects.hpp"
 #include "bench/study/analysis/means.hpp"
 #include "bench/study/analysis/rounds.hpp"
 #include "kernels/error.hpp"
@@ -21,18 +20,10 @@ namespace scalebench {
 namespace {
 
 /// Columns of a case row, beside the time, whose value over launches is their median.
-constexpr std::string_view kMedians[]{"first_call_seconds",
-                                      "skew_seconds",
-                                      "replica_divergence",
-                                      "train_loss",
-                                      "samples",
-                                      "wrong",
-                                      "clock_residual_seconds",
-                                      "enqueue_seconds",
-                                      "sm_clock_mhz",
-                                      "throttled_share",
-                                      "power_capped_share",
-                                      "gpu_watts"};
+constexpr std::string_view kMedians[]{"first_call_seconds", "skew_seconds", "replica_divergence",
+                                      "train_loss",         "samples",      "bound_busbw_gb_per_s",
+                                      "enqueue_seconds",    "sm_clock_mhz", "throttled_share",
+                                      "power_capped_share", "gpu_watts"};
 
 /// Parts of an epoch's time: as it, their means, so that they sum to it.
 constexpr std::string_view kParts[]{"load_seconds",
@@ -149,7 +140,7 @@ void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
   over.mean = median_of(of_each(launches, &Summary::mean));
   set_statistics(row, over, converged);
   row.set("launches", cases.size());
-  row.set("interval", interval_label(interval.kind, "launches"));
+  if (row.schema().has("interval")) row.set("interval", interval_label(interval.kind, "launches"));
   if (text_in(*cases.front().row, "converged").empty()) row.set("converged", "");
 }
 
@@ -180,13 +171,8 @@ void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases) {
 void set_rates(ResultRow& row, const std::vector<LaunchCase>& cases) {
   const ResultRow& of_launch = *cases.front().row;
   const double median = number_in(row, "seconds_median");
-  const double low = number_in(row, "seconds_ci_low");
-  const double high = number_in(row, "seconds_ci_high");
   if (row.schema().file == allreduce_schema().file) {
-    set_bandwidths(row, median, low, high);
-    const double moved =
-        number_in(of_launch, "wire_bw_gb_per_s") * number_in(of_launch, "seconds_median");
-    row.set("wire_bw_gb_per_s", moved / median);
+    set_bandwidth(row, median);
   } else if (row.schema().file == throughput_schema().file) {
     set_interval(row, "images_per_s", across_launches(numbers(cases, "images_per_s")));
     set_utilisation(row);
@@ -273,14 +259,6 @@ ResultRow join(const std::vector<LaunchCase>& cases) {
   if (row.schema().has("energy_counters")) set_energy(row, measured);
   if (row.schema().has("slowest_rank"))
     row.set("slowest_rank", most_frequent(measured, "slowest_rank"));
-  if (row.schema().has("redone")) {
-    const std::vector<double> redone = numbers(measured, "redone");
-    const std::vector<double> warm = numbers(measured, "warm");
-    if (!redone.empty()) row.set("redone", std::accumulate(redone.begin(), redone.end(), 0.0));
-    if (!warm.empty()) row.set("warm", std::ranges::min(warm));
-    const std::vector<double> huge = numbers(measured, "huge_share");
-    if (!huge.empty()) row.set("huge_share", std::ranges::min(huge));
-  }
   if (measured.size() < cases.size()) {
     row.add_note(fmt::format("{} of {} launches measured it", measured.size(), cases.size()));
   }
@@ -290,11 +268,10 @@ ResultRow join(const std::vector<LaunchCase>& cases) {
 }  // namespace
 
 std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
-  constexpr std::array<std::string_view, 21> kOrder{
-      "model",         "transport", "memory", "dtype", "op",           "placement",
-      "mode",          "cache",     "graph",  "pages", "register",     "scaling",
-      "dataset",       "ranks",     "nodes",  "batch", "global_batch", "size_bytes",
-      "gradient_sync", "algorithm", "rank"};
+  constexpr std::array<std::string_view, 20> kOrder{
+      "model", "transport",    "memory",     "dtype",         "op",        "placement", "mode",
+      "cache", "pages",        "register",   "scaling",       "dataset",   "ranks",     "nodes",
+      "batch", "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
   std::vector<std::pair<double, std::string>> order;
   for (const std::string_view column : kOrder) {
     const std::string text = text_in(row, column);
@@ -358,34 +335,6 @@ std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches,
     rows.push_back(join(by_case[key].at(rank)));
   }
   sort_by_parameters(rows);
-  return rows;
-}
-
-std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view seconds) {
-  std::map<std::string, std::vector<ResultRow>> by_key;
-  for (ResultRow& row : rows) {
-    std::string key;
-    for (const char* const column :
-         {"case_id", "origin", "ranks", "nodes", "transport", "memory", "size_bytes"}) {
-      key += text_in(row, column) + "/";
-    }
-    by_key[key].push_back(std::move(row));
-  }
-  std::vector<ResultRow> middle;
-  for (auto& [key, same] : by_key) {
-    std::ranges::stable_sort(same, {}, [&](const ResultRow& row) {
-      const double value = number_in(row, seconds);
-      return std::isnan(value) ? std::numeric_limits<double>::max() : value;
-    });
-    middle.push_back(std::move(same[(same.size() - 1) / 2]));
-  }
-  std::ranges::stable_sort(middle, {}, order_of);
-  return middle;
-}
-
-std::vector<ResultRow> link_rows(const std::vector<ResultRow>& of_launches) {
-  std::vector<ResultRow> rows = middle_rows(of_launches, "gb_per_s");
-  note_pairs(rows, of_launches);
   return rows;
 }
 

@@ -26,14 +26,6 @@ struct LaunchRows {
 /// parameters. A case that some launches measured and others did not says so in its note.
 std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches, const Schema& schema);
 
-/// The rows of a file that a program writes beside its case file, as bound.csv, from launches:
-/// of each case and size that of the launch in the middle by `seconds`.
-std::vector<ResultRow> middle_rows(std::vector<ResultRow> rows, std::string_view seconds);
-
-/// Rows of links.csv from launches: of each pair that of the launch in the middle by its rate, with
-/// the note that half of the launches have.
-std::vector<ResultRow> link_rows(const std::vector<ResultRow>& of_launches);
-
 /// All rows of one file, which csv_file finds; nothing when it is missing, or cut short within its
 /// header. `torn` says whether a last line was cut short and left out. Throws UsageError for a
 /// damaged file, for one that lacks a column, and for rows of a later schema version.

@@ -45,9 +45,7 @@ LaunchRows launch_of(int number, const std::vector<Said>& cases) {
       launch.samples.push_back(sample(one.case_id, 2, "", seconds));
     }
     if (one.seconds.empty()) continue;
-    // The algorithm's own line says what was sent; three times the buffer here.
     row.set("seconds_median", median_of(one.seconds));
-    row.set("wire_bw_gb_per_s", 3 * kBytes * 1e-9 / median_of(one.seconds));
   }
   return launch;
 }
@@ -134,7 +132,6 @@ TEST(OverLaunches, TakesTheExtremesOfAllRepetitions) {
   EXPECT_EQ(row.get("seconds_min"), "3");
   EXPECT_EQ(row.get("seconds_max"), "30");
   EXPECT_EQ(row.get("seconds_p99"), "") << "of so few";
-  EXPECT_EQ(row.get("outliers"), "2") << "among those of their own launch";
 }
 
 TEST(OverLaunches, GivesALaunchWithMoreRepetitionsNoMoreSayInMeanAndPercentiles) {
@@ -143,7 +140,6 @@ TEST(OverLaunches, GivesALaunchWithMoreRepetitionsNoMoreSayInMeanAndPercentiles)
   const ResultRow row = join_of({std::vector<double>(54, 1.0), std::vector<double>(54, 1.0), slow});
   EXPECT_EQ(row.get("seconds_median"), "1");
   EXPECT_EQ(row.get("seconds_mean"), "1") << "of the pooled repetitions 2.75";
-  EXPECT_EQ(row.get("seconds_p5"), "1");
   EXPECT_EQ(row.get("seconds_p95"), "1");
   EXPECT_EQ(row.get("seconds_p99"), "3") << "of the launch that has 100 of them";
   EXPECT_EQ(row.get("seconds_max"), "3");
@@ -151,15 +147,12 @@ TEST(OverLaunches, GivesALaunchWithMoreRepetitionsNoMoreSayInMeanAndPercentiles)
 
 TEST(OverLaunches, HasNoIntervalWithOneLaunch) {
   const ResultRow row = join_of({{1, 2, 3, 4, 5, 6, 7, 8}});
-  EXPECT_EQ(row.get("interval"), "");
   EXPECT_EQ(row.get("seconds_ci_low"), "");
   EXPECT_EQ(row.get("seconds_ci_high"), "");
-  EXPECT_EQ(row.get("busbw_ci_low_gb_per_s"), "");
 }
 
 TEST(OverLaunches, CallsTheIntervalARangeBelowSixLaunches) {
   const ResultRow row = join_of({{1, 10}, {2, 2}, {3, 3}, {4, 4}, {5, 5}});
-  EXPECT_EQ(row.get("interval"), "range of launches");
   EXPECT_EQ(row.get("seconds_ci_low"), "2") << "of launch medians: 5.5 2 3 4 5";
   EXPECT_EQ(row.get("seconds_ci_high"), "5.5");
   EXPECT_EQ(row.get("seconds_median"), "4");
@@ -167,7 +160,6 @@ TEST(OverLaunches, CallsTheIntervalARangeBelowSixLaunches) {
 
 TEST(OverLaunches, HasAnIntervalFromSixLaunches) {
   const ResultRow six = join_of({{1}, {2}, {3}, {4}, {5}, {6}});
-  EXPECT_EQ(six.get("interval"), "95% of launches");
   EXPECT_NEAR(number_in(six, "seconds_ci_low"), 1 + 5 / 14.0, 1e-12) << "the ends cover 96.9 %";
   EXPECT_NEAR(number_in(six, "seconds_ci_high"), 6 - 5 / 14.0, 1e-12);
   const ResultRow nine = join_of({{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}});
@@ -178,11 +170,8 @@ TEST(OverLaunches, HasAnIntervalFromSixLaunches) {
 
 TEST(OverLaunches, MakesRatesFromTheTimeLast) {
   const ResultRow row = join_of({{1}, {2}, {5}});
-  EXPECT_DOUBLE_EQ(number_in(row, "algbw_gb_per_s"), 2) << "4 GB in 2 s, not a mean of rates";
-  EXPECT_DOUBLE_EQ(number_in(row, "busbw_gb_per_s"), 2) << "2(p-1)/p is 1 on two ranks";
-  EXPECT_DOUBLE_EQ(number_in(row, "busbw_ci_low_gb_per_s"), 4.0 / 5) << "the slowest launch";
-  EXPECT_DOUBLE_EQ(number_in(row, "busbw_ci_high_gb_per_s"), 4.0 / 1);
-  EXPECT_DOUBLE_EQ(number_in(row, "wire_bw_gb_per_s"), 6);
+  EXPECT_DOUBLE_EQ(number_in(row, "busbw_gb_per_s"), 2)
+      << "4 GB in 2 s, not a mean of rates; 2(p-1)/p is 1 on two ranks";
 }
 
 TEST(OverLaunches, ConvergedOnlyWhereEveryLaunchDid) {
@@ -419,24 +408,6 @@ TEST(NumberIn, IsNaNForAnEmptyCell) {
   ResultRow row(allreduce_schema());
   EXPECT_TRUE(std::isnan(number_in(row, "seconds_median")));
   EXPECT_EQ(number_in(row.set("seconds_median", 0.5), "seconds_median"), 0.5);
-}
-
-TEST(MiddleRows, TakeTheLaunchInTheMiddleWholeForEachSize) {
-  std::vector<ResultRow> rows;
-  for (const double seconds : {3.0, 1.0, 2.0}) {
-    for (const int bytes : {64, 128}) {
-      ResultRow& row = rows.emplace_back(bound_schema());
-      row.set("size_bytes", bytes).set("ranks", 2);
-      row.set("seconds", bytes == 64 ? seconds : 10 - seconds);
-      row.set("stream_gb_per_s", seconds / 10);
-    }
-  }
-  const std::vector<ResultRow> middle = middle_rows(rows, "seconds");
-  ASSERT_EQ(middle.size(), 2U);
-  EXPECT_EQ(middle[0].get("size_bytes"), "64");
-  EXPECT_EQ(middle[0].get("seconds"), "2");
-  EXPECT_EQ(middle[1].get("seconds"), "8");
-  EXPECT_EQ(middle[1].get("stream_gb_per_s"), "0.2");
 }
 
 }  // namespace

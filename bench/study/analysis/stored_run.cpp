@@ -24,18 +24,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kAttempt = ".attempt";
 
-/// What stands beside a case file.
-const std::vector<const Schema*>& beside_schemas() {
-  static const std::vector<const Schema*> schemas{&bound_schema(), &links_schema(),
-                                                  &suspects_schema()};
-  return schemas;
-}
-
 /// What launches flush row by row.
 std::vector<const Schema*> kept_schemas() {
-  std::vector<const Schema*> kept{&samples_schema(), &accuracy_schema(), &monitor_schema()};
+  std::vector<const Schema*> kept{&samples_schema(), &accuracy_schema(), &monitor_schema(),
+                                  &hosts_schema()};
   kept.insert(kept.end(), case_schemas().begin(), case_schemas().end());
-  kept.insert(kept.end(), beside_schemas().begin(), beside_schemas().end());
   return kept;
 }
 
@@ -230,14 +223,6 @@ std::map<int, std::vector<ResultRow>> samples_in(const fs::path& run) {
   return by_launch;
 }
 
-template <class Rows>
-const Rows& of_schema(const std::map<std::string, Rows, std::less<>>& by_file,
-                      const Schema& schema) {
-  static const Rows kNone;
-  const auto found = by_file.find(schema.file);
-  return found == by_file.end() ? kNone : found->second;
-}
-
 }  // namespace
 
 std::string launch_folder_name(const std::string& name, int attempt) {
@@ -313,11 +298,9 @@ void replace_rows(const fs::path& folder, const Schema& schema,
 }
 
 const std::vector<LaunchRows>& StoredRun::launches_of(const Schema& schema) const {
-  return of_schema(launches, schema);
-}
-
-const std::vector<ResultRow>& StoredRun::beside_of(const Schema& schema) const {
-  return of_schema(beside, schema);
+  static const std::vector<LaunchRows> kNone;
+  const auto found = launches.find(schema.file);
+  return found == launches.end() ? kNone : found->second;
 }
 
 const std::vector<const Schema*>& case_schemas() {
@@ -391,10 +374,8 @@ StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
       run.launches[std::string(schema->file)].push_back(std::move(rows));
     }
   }
-  for (const Schema* const schema : beside_schemas()) {
-    for (auto& [number, rows] : cases_in(run, *schema)) {
-      std::ranges::move(rows, std::back_inserter(run.beside[std::string(schema->file)]));
-    }
+  for (auto& [number, rows] : cases_in(run, hosts_schema())) {
+    std::ranges::move(rows, std::back_inserter(run.hosts));
   }
   return run;
 }

@@ -68,12 +68,10 @@ struct StoredRun {
   /// By case file ("allreduce.csv"), in order of launches. Samples are there only when asked for.
   std::map<std::string, std::vector<LaunchRows>, std::less<>> launches;
 
-  /// Rows of all launches that stand beside their case file, as those of bound.csv.
-  std::map<std::string, std::vector<ResultRow>, std::less<>> beside{};
+  std::vector<ResultRow> hosts{};   // of hosts.csv, of all launches
   std::vector<std::string> torn{};  // a line for each case file without its last line
 
   const std::vector<LaunchRows>& launches_of(const Schema& schema) const;
-  const std::vector<ResultRow>& beside_of(const Schema& schema) const;
 };
 
 inline constexpr const char* kRecoveryStudy = "recover";

@@ -11,6 +11,7 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/legs.hpp"
+#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/analysis/rows.hpp"
 
 namespace scalebench {
@@ -76,9 +77,9 @@ void put(StudyTables& tables, const Schema& schema, std::vector<ResultRow> rows)
 
 const std::vector<const Schema*>& study_table_schemas() {
   static const std::vector<const Schema*> schemas{
-      &allreduce_schema(), &bound_schema(),    &throughput_schema(), &epoch_schema(),
-      &summary_schema(),   &scaling_schema(),  &losses_schema(),     &fit_schema(),
-      &links_schema(),     &suspects_schema(), &laws_schema()};
+      &allreduce_schema(), &throughput_schema(), &epoch_schema(),
+      &summary_schema(),   &scaling_schema(),    &losses_schema(),
+      &fit_schema(),       &hosts_schema(),      &laws_schema()};
   return schemas;
 }
 
@@ -115,6 +116,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
     return tables;
   }
   std::vector<ResultRow> allreduce = over(allreduce_schema());
+  relate_to_native(allreduce, run.launches_of(allreduce_schema()));
   put(tables, fit_schema(), fit_rows(fits_of(points_of(allreduce), model), run_id));
   put(tables, allreduce_schema(), std::move(allreduce));
 
@@ -130,24 +132,49 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   put_answers(tables, measured_legs(legs, launches, Sides::in_rounds));
   put(tables, epoch_schema(), std::move(epoch));
 
-  put(tables, bound_schema(), middle_rows(run.beside_of(bound_schema()), "seconds"));
-  put(tables, links_schema(), link_rows(run.beside_of(links_schema())));
-  put(tables, suspects_schema(), suspect_rows(run.beside_of(suspects_schema())));
+  put(tables, hosts_schema(), host_rows(run.hosts));
   return tables;
 }
 
 std::string rate_of(const ResultRow& row) {
-  const auto rate = [&](std::string_view column, std::string_view low, std::string_view high,
+  const auto rate = [&](std::string_view column, const std::string& low, const std::string& high,
                         int digits, std::string_view unit) {
     const std::string cell = text_in(row, column);
     if (cell.empty()) return std::string();
-    return with_interval(cell, text_in(row, low), text_in(row, high), 1, digits) + " " +
-           std::string(unit);
+    return with_interval(cell, low, high, 1, digits) + " " + std::string(unit);
   };
-  return rate("busbw_gb_per_s", "busbw_ci_low_gb_per_s", "busbw_ci_high_gb_per_s", 3,
+  // The ends of a bandwidth's interval are those of the time.
+  const auto of_time = [&](const char* end) {
+    if (text_in(row, "busbw_gb_per_s").empty() || text_in(row, end).empty()) return std::string();
+    return fmt::format("{}", number_in(row, "busbw_gb_per_s") * number_in(row, "seconds_median") /
+                                 number_in(row, end));
+  };
+  return rate("busbw_gb_per_s", of_time("seconds_ci_high"), of_time("seconds_ci_low"), 3,
               "GB/s busbw") +
-         rate("images_per_s", "images_per_s_ci_low", "images_per_s_ci_high", 1, "images/s") +
+         rate("images_per_s", text_in(row, "images_per_s_ci_low"),
+              text_in(row, "images_per_s_ci_high"), 1, "images/s") +
          rate("gb_per_s", "", "", 3, "GB/s");
+}
+
+std::string native_of(const ResultRow& row) {
+  if (text_in(row, "native_ratio").empty()) return "";
+  const auto number = [&](const char* end) {
+    return fmt::format("{:.2f}", number_in(row, fmt::format("native_ratio{}", end)));
+  };
+  const std::string interval =
+      row.get("native_ratio_ci_low").empty()
+          ? ""
+          : fmt::format(" [{}, {}]", number("_ci_low"), number("_ci_high"));
+  return fmt::format("  {}x native{} {}", number(""), interval, row.get("native_verdict"));
+}
+
+std::string rates_heading(const std::vector<const ResultRow*>& rows) {
+  const auto cells = static_cast<std::size_t>(std::ranges::count_if(
+      rows, [](const ResultRow* row) { return !text_in(*row, "native_ratio").empty(); }));
+  if (cells == 0) return "rate [interval]";
+  return fmt::format(
+      "rate [interval]  x native: how many times as fast; to tell {} cells takes {} rounds", cells,
+      launches_needed(cells, /*paired=*/true));
 }
 
 }  // namespace scalebench

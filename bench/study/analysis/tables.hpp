@@ -33,6 +33,11 @@ void put_answers(StudyTables& tables, const std::vector<Leg>& legs);
 /// The rate of a row with its interval: "12.31 [12.10, 12.52] GB/s busbw", "2470.0 images/s"; empty
 /// where the row has none.
 std::string rate_of(const ResultRow& row);
+/// Behind it, of a row of allreduce.csv: "  1.20x native [1.16, 1.25] FASTER"; empty where nothing
+/// says.
+std::string native_of(const ResultRow& row);
+/// What stands above both.
+std::string rates_heading(const std::vector<const ResultRow*>& rows);
 
 /// The files that study_tables can make.
 const std::vector<const Schema*>& study_table_schemas();

@@ -65,22 +65,8 @@ std::string most_often_slowest(const std::vector<const ResultRow*>& samples) {
 }
 
 void set_allreduce(ResultRow& row, const Summary& summary,
-                   const std::vector<const ResultRow*>& samples, const FitModel& model) {
-  const double bytes = number_in(row, "size_bytes"), count = number_in(row, "count");
-  const double ranks = number_in(row, "ranks"), nodes = number_in(row, "nodes");
-  set_bandwidths(row, summary.median, summary.ci_low, summary.ci_high);
-  // Nodes of unequal numbers of ranks would need the map of ranks, which no row has.
-  const bool even = nodes > 0 && std::fmod(ranks, nodes) == 0;
-  if (even && !row.get("wire_bw_gb_per_s").empty()) {
-    const AllreduceWork work = model.work_of({.algorithm = row.get("algorithm"),
-                                              .transport = row.get("transport"),
-                                              .on_device = row.get("memory") == "device",
-                                              .ranks = ranks,
-                                              .ranks_on_node = ranks / nodes,
-                                              .count = count,
-                                              .element_bytes = count > 0 ? bytes / count : 0});
-    row.set("wire_bw_gb_per_s", algbw_gb_per_s(work.sent_bytes, summary.median));
-  }
+                   const std::vector<const ResultRow*>& samples) {
+  set_bandwidth(row, summary.median);
   row.set("skew_seconds", median_of(column_of(samples, "skew_seconds")));
   row.set("slowest_rank", most_often_slowest(samples));
 }
@@ -128,7 +114,7 @@ void set_epoch(ResultRow& row, const Summary& summary,
   row.set("joules", median_of(joules)).set("joules_per_image", median_of(joules) / images);
 }
 
-ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank, const FitModel& model) {
+ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank) {
   const std::string_view file = row.schema().file;
   if (file == throughput_schema().file) {
     set_throughput(row, by_rank);
@@ -140,7 +126,7 @@ ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank, const FitModel
   const auto& samples = found == by_rank.end() ? none : found->second;
   const Summary summary = summarise(column_of(samples, "seconds"));
   set_times(row, summary);
-  if (file == allreduce_schema().file) set_allreduce(row, summary, samples, model);
+  if (file == allreduce_schema().file) set_allreduce(row, summary, samples);
   if (file == epoch_schema().file) set_epoch(row, summary, samples);
   if (file == kernels_schema().file) set_kernel_rates(row, summary.median);
   return row;
@@ -149,7 +135,7 @@ ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank, const FitModel
 /// The launch's case rows once more, in their order, with every column that follows from samples
 /// (times, rates, skew) made anew; the others are as they were. Rows without a time stay as they
 /// are.
-std::vector<ResultRow> recomputed_rows(const LaunchRows& launch, const FitModel& model) {
+std::vector<ResultRow> recomputed_rows(const LaunchRows& launch) {
   const std::map<std::string, SamplesOfRank> samples = samples_by_case(launch);
   std::vector<ResultRow> rows;
   for (const ResultRow& row : launch.cases) {
@@ -158,8 +144,7 @@ std::vector<ResultRow> recomputed_rows(const LaunchRows& launch, const FitModel&
       continue;
     }
     const auto found = samples.find(key_of(row));
-    rows.push_back(
-        recomputed(row, found == samples.end() ? SamplesOfRank() : found->second, model));
+    rows.push_back(recomputed(row, found == samples.end() ? SamplesOfRank() : found->second));
   }
   return rows;
 }
@@ -250,13 +235,13 @@ void compare_rows(const std::string& label, const std::vector<ResultRow>& in_fil
 }
 
 /// Each launch's own rows.
-void verify_launches(const StoredRun& run, const FitModel& model, Verification& into) {
+void verify_launches(const StoredRun& run, Verification& into) {
   const bool alone = !fs::exists(run.folder / kLaunches);
   for (const auto& [file, launches] : run.launches) {
     for (const LaunchRows& launch : launches) {
       const std::string label =
           alone ? file : fmt::format("{}/{}: launch {}", kLaunches, file, launch.launch);
-      compare_rows(label, launch.cases, recomputed_rows(launch, model), into);
+      compare_rows(label, launch.cases, recomputed_rows(launch), into);
     }
   }
 }
@@ -339,7 +324,7 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     verification.notes.emplace_back("samples.csv is not there: nothing can be recomputed");
     return verification;
   }
-  verify_launches(run, model, verification);
+  verify_launches(run, verification);
   if (!fs::exists(run.folder / kLaunches)) return verification;
   if (run.manifest.finished_utc.empty()) {
     verification.notes.emplace_back("the run has not ended: nothing is published yet");

@@ -11,6 +11,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
+#include "kernels/dtype.hpp"
 
 namespace scalebench {
 namespace {
@@ -94,7 +95,6 @@ constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
     {"placement", &FitCase::placement},
     {"mode", &FitCase::mode},
     {"cache", &FitCase::cache},
-    {"graph", &FitCase::graph},
     {"pages", &FitCase::pages},
     {"register", &FitCase::registered}};
 
@@ -123,11 +123,11 @@ std::string values(const std::vector<AllreducePoint>& points, int AllreducePoint
 std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_rows) {
   std::vector<AllreducePoint> points;
   for (const ResultRow& row : allreduce_rows) {
-    const double ranks = number_in(row, "ranks");
-    const double count = number_in(row, "count");
-    const double seconds = number_in(row, "seconds_median");
-    const bool usable = row.get("status") == "ok" && ranks > 1 && count > 0 && seconds > 0;
-    if (!usable) continue;
+    const double ranks = number_in(row, "ranks"), seconds = number_in(row, "seconds_median");
+    const auto dtype = dtype_named(row.get("dtype"));
+    const double element = dtype ? static_cast<double>(size_of(*dtype)) : std::nan("");
+    const double count = std::floor(number_in(row, "size_bytes") / element);
+    if (row.get("status") != "ok" || !(ranks > 1 && count > 0 && seconds > 0)) continue;
     const double nodes = number_in(row, "nodes");
     AllreducePoint& point = points.emplace_back();
     FitCase& of = point.of;
@@ -136,7 +136,7 @@ std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_ro
     of.one_node = !(nodes > 1);
     point.ranks = static_cast<int>(ranks);
     point.nodes = nodes > 1 ? static_cast<int>(nodes) : 1;
-    point.element_bytes = number_in(row, "size_bytes") / count;
+    point.element_bytes = element;
     point.count = count;
     point.seconds = seconds;
     point.burst = row.get("note").find(kBurstNote) != std::string::npos;

@@ -16,16 +16,14 @@ namespace {
 /// Columns that statistics, ids and rates come from, never a user.
 constexpr std::string_view kMade =
     "run_id case_id origin status launches repetitions seconds_median "
-    "seconds_ci_low seconds_ci_high interval converged algbw_gb_per_s busbw_gb_per_s "
-    "busbw_ci_low_gb_per_s "
-    "busbw_ci_high_gb_per_s images_per_s_ci_low images_per_s_ci_high gb_per_s gflop_per_s "
-    "images_per_s wrong";
+    "seconds_ci_low seconds_ci_high interval converged busbw_gb_per_s "
+    "bound_busbw_gb_per_s native_ratio native_ratio_ci_low native_ratio_ci_high native_verdict "
+    "images_per_s_ci_low images_per_s_ci_high gb_per_s gflop_per_s images_per_s";
 
-constexpr std::array<std::string_view, 16> kCounts{
-    "size_bytes",    "count",      "ranks",  "nodes",      "batch",
-    "global_batch",  "samples",    "epochs", "parameters", "threads",
-    "workers",       "operations", "bytes",  "share_of",   "epochs_to_target",
-    "loader_threads"};
+constexpr std::array<std::string_view, 14> kCounts{
+    "size_bytes",       "ranks",         "nodes",   "batch",   "global_batch", "samples",
+    "epochs",           "parameters",    "threads", "workers", "bytes",        "share_of",
+    "epochs_to_target", "loader_threads"};
 
 /// Of ranks, and of what is counted by them: above what anybody has, and what an int holds.
 constexpr std::uint64_t kMostRanks = 1U << 24U;

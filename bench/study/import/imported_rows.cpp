@@ -38,8 +38,8 @@ std::vector<std::string_view> required(const Schema& schema) {
 /// it.
 std::vector<std::size_t> columns_of_the_case(const Schema& schema) {
   const std::vector<std::string_view> varying = words_of(
-      "note ranks nodes rank host count sync operations parameters workers wire_bw_gb_per_s warm "
-      "first_call_seconds redone slowest_rank clock_residual_seconds skew_seconds train_loss "
+      "note ranks nodes rank host parameters workers first_call_seconds slowest_rank "
+      "clock_residual_seconds skew_seconds train_loss "
       "test_accuracy epochs_to_target seconds_to_target replicas_equal replica_divergence "
       "relative_to_one_rank last_rank last_rank_share");
   std::vector<std::size_t> places;
@@ -66,10 +66,6 @@ std::string canonical(const ResultRow& row, const std::vector<std::size_t>& plac
 void complete(ResultRow& row, const ImportIdentity& identity,
               const std::vector<std::size_t>& columns) {
   if (is_training(row.schema()) && row.get("rank").empty()) row.set("rank", "all");
-  if (row.schema().file == allreduce_schema().file && row.get("count").empty()) {
-    const auto dtype = dtype_named(row.get("dtype"));
-    if (dtype) row.set("count", std::stoull(row.get("size_bytes")) / size_of(*dtype));
-  }
   row.set("run_id", identity.run_id);
   row.set("case_id", case_id(canonical(row, columns))).set("origin", identity.origin);
   if (row.get("status").empty()) row.set("status", "ok");

@@ -44,7 +44,7 @@ Expectation within_a_host(const MeasuredLine& line, const Place& place) {
             kLowOfMemory,
             kLeastOfMemory,
             "what memory alone allows, as measured",
-            "bound.csv",
+            "bound_busbw_gb_per_s",
             ""};
   }
   if (links_of(line, place) == nullptr) {

@@ -145,7 +145,7 @@ bool belongs(const AllreducePoint& point, const ResultRow& like) {
   const std::string& registered = point.of.registered;  // with NCCL, as trainings register theirs
   return point.of.origin == like.get("origin") && point.of.transport == like.get("transport") &&
          point.of.dtype == "float" && point.of.op == "sum" && point.of.mode == "isolated" &&
-         point.of.graph != "1" && (registered.empty() || registered == "1") &&
+         (registered.empty() || registered == "1") &&
          point.of.memory == (on_host ? "host" : "device");
 }
 

@@ -51,7 +51,7 @@ StoredRun run_of_two_sizes() {
   allreduce.set("origin", "measured").set("status", "ok").set("algorithm", "ring");
   allreduce.set("transport", "mpi").set("memory", "host").set("dtype", "float").set("op", "sum");
   allreduce.set("placement", "in_place").set("mode", "isolated").set("cache", "warm");
-  allreduce.set("size_bytes", 1024).set("count", 256).set("ranks", 2).set("nodes", 1);
+  allreduce.set("size_bytes", 1024).set("ranks", 2).set("nodes", 1);
   run.launches["allreduce.csv"].push_back({9, {allreduce.set("seconds_median", 1e-5)}, {}});
   return run;
 }

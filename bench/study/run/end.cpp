@@ -67,13 +67,12 @@ std::string way_past_failures(const std::vector<LaunchRecord>& launches, const s
 
 ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
                        bool fail_on_host, Console& console, ExitCode code) {
-  std::vector<ResultRow> hosts, links;
+  std::vector<ResultRow> hosts;
   for (const std::filesystem::path& run : runs) {
-    std::ranges::move(rows_in(run, suspects_schema()), std::back_inserter(hosts));
-    std::ranges::move(rows_in(run, links_schema()), std::back_inserter(links));
+    std::ranges::move(rows_in(run, hosts_schema()), std::back_inserter(hosts));
   }
-  hosts = suspect_rows(hosts);
-  const std::string line = suspect_line(hosts, link_rows(links));
+  hosts = host_rows(hosts);
+  const std::string line = suspect_line(hosts);
   if (line.empty()) return code;
   if (format == "table") {
     console.result(line + "\n");

@@ -39,8 +39,8 @@ void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, C
 ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
                    Console& console);
 
-/// The last line of whatever measures on several hosts: the one at fault, by suspects.csv and
-/// links.csv of these runs, whose launches count together. To stdout, or where that is for programs
+/// The last line of whatever measures on several hosts: the one at fault, by hosts.csv
+/// of these runs, whose launches count together. To stdout, or where that is for programs
 /// (another `format` than table) to stderr; nothing where no hosts were looked at. Returns `code`,
 /// or regression where it was ok, a host is named and that was to count.
 ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,

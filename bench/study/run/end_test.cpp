@@ -47,19 +47,20 @@ std::filesystem::path run_with(const TemporaryFolder& folder, const std::string&
                                int accused) {
   std::vector<ResultRow> hosts;
   for (const char* const host : {"a", "b"}) {
-    ResultRow& row = hosts.emplace_back(suspects_schema());
+    ResultRow& row = hosts.emplace_back(hosts_schema());
     const int times = *host == 'b' ? accused : 0;
     row.set("status", "ok").set("host", host).set("nodes", 3).set("launches", 3);
     row.set("accused", times).set("verdict", times > 1 ? "link" : "none");
     row.set("note", times > 1 ? "its link (look at it)" : "");
   }
-  ResultRow pair(links_schema());
-  pair.set("status", "ok").set("from_host", "a").set("to_host", "c").set("nodes", 3);
-  pair.set("note", "messages between a and c are lost or late: 5 of 80");
+  ResultRow& pair = hosts.emplace_back(hosts_schema());
+  pair.set("status", "ok").set("host", "a").set("to_host", "c").set("nodes", 3);
+  pair.set("launches", 3)
+      .set("accused", 3)
+      .set("note", "messages between a and c are lost or late: 5 of 80");
   const std::filesystem::path run = folder.path() / name;
   std::filesystem::create_directories(run);
-  replace_rows(run, suspects_schema(), hosts);
-  replace_rows(run, links_schema(), {pair});
+  replace_rows(run, hosts_schema(), hosts);
   return run;
 }
 

@@ -39,15 +39,6 @@ double between(const Milestone* a, const Milestone* b) {
   return a != nullptr && b != nullptr && a->host == b->host ? b->seconds - a->seconds : kNotKnown;
 }
 
-/// What is lost counts from here: the last checkpoint, or the beginning.
-const Milestone* last_safe(const TrainingStart& start) {
-  const Milestone* safe = find(start, "begins");
-  for (const Milestone& one : start.milestones) {
-    if (one.event == "checkpoint") safe = &one;
-  }
-  return safe;
-}
-
 std::string_view tensors_in(std::string_view bytes, const std::filesystem::path& path) try {
   return checkpoint_parts(bytes).tensors;
 } catch (const UsageError& error) {
@@ -76,7 +67,7 @@ void set_recovery(ResultRow& row, std::string_view event, const TrainingStart& h
   if (fault == nullptr) fail("no rank was {}", event);
   // From the fault to the line that names the rank, and to the launcher's end.
   if (const Milestone* const noticed = find(hit, "noticed")) {
-    row.set("noticed_seconds", between(fault, noticed)).set("noticed", noticed->note);
+    row.set("noticed_seconds", between(fault, noticed)).set("note", noticed->note);
   }
   if (hit.host == fault->host) row.set("detection_seconds", hit.end_seconds - fault->seconds);
   // From the new start, and from the fault, to the end of the first new step.
@@ -86,15 +77,14 @@ void set_recovery(ResultRow& row, std::string_view event, const TrainingStart& h
     }
     row.set("down_seconds", between(fault, first_step));
   }
-  // Work since the checkpoint, or the beginning.
-  row.set("lost_seconds", between(last_safe(hit), fault));
+  // Of the work since the checkpoint, or the beginning.
   if (const Milestone* const begins = find(resumed, "begins")) {
     row.set("lost_samples", static_cast<double>(fault->step - begins->step) * samples_per_step);
   }
   // From the launcher's first start to its last end.
   const double straight = undisturbed.end_seconds - undisturbed.begin_seconds;
   const double disturbed = resumed.end_seconds - hit.begin_seconds;
-  row.set("disturbed_seconds", disturbed).set("overhead_seconds", disturbed - straight);
+  row.set("overhead_seconds", disturbed - straight);
 }
 
 bool same_tensors(const std::filesystem::path& a, const std::filesystem::path& b) {
@@ -208,20 +198,16 @@ class RecoveryRun {
   ResultRow row_of(int number, const Trained& undisturbed, const Trained& hit,
                    const Trained& resumed) const {
     ResultRow row(recovery_schema());
-    const std::size_t at = plan_.fault_at.find('@');
     row.set("run_id", folder_.run_id());
     row.set("case_id", case_id(fmt::format("recover epoch={} fault={} at={} checkpoint_every={}",
                                            resumed.epoch.get("case_id"), plan_.fault,
                                            plan_.fault_at, plan_.checkpoint_every)));
     const std::string& origin = resumed.epoch.get("origin");
     row.set("origin", origin.empty() ? manifest_.origin : origin);
-    for (const std::string_view column : {"model", "gradient_sync", "transport"}) {
+    for (const std::string_view column : {"model", "gradient_sync"}) {
       row.set(column, resumed.epoch.get(column));
     }
-    row.set("ranks", plan_.ranks).set("repetition", number).set("fault", plan_.fault);
-    row.set("fault_rank", plan_.fault_at.substr(0, at));
-    row.set("fault_step", plan_.fault_at.substr(at + 1));
-    row.set("checkpoint_every", plan_.checkpoint_every);
+    row.set("ranks", plan_.ranks).set("repetition", number).set("fault", plan_.injection());
     const bool came = std::ranges::any_of(hit.start.milestones, [&](const Milestone& one) {
       return one.event == plan_.participle();
     });
@@ -234,7 +220,7 @@ class RecoveryRun {
     const double batch = epoch.get("global_batch").empty() ? number_in(epoch, "batch") * plan_.ranks
                                                            : number_in(epoch, "global_batch");
     set_recovery(row, plan_.participle(), hit.start, resumed.start, undisturbed.start, batch);
-    if (row.get("noticed").empty()) row.set("noticed", hit.end.why);
+    if (row.get("note").empty()) row.set("note", hit.end.why);
     return row.set("status", "ok");
   }
 
@@ -251,9 +237,9 @@ std::string cells(std::string_view head, const std::vector<std::string>& values)
   return line + "\n";
 }
 
-constexpr std::array<std::string_view, 8> kShown{
-    "noticed_seconds", "detection_seconds", "restart_seconds",   "down_seconds",
-    "lost_samples",    "lost_seconds",      "disturbed_seconds", "overhead_seconds"};
+constexpr std::array<std::string_view, 6> kShown{"noticed_seconds", "detection_seconds",
+                                                 "restart_seconds", "down_seconds",
+                                                 "lost_samples",    "overhead_seconds"};
 
 /// Whether what is added together depends on when each rank comes, so that two trainings of the
 /// same seed differ in their last bits. Two ranks add the same whatever horovod fuses.
@@ -267,11 +253,11 @@ void set_same_bits(ResultRow& row, bool same) {
   row.set("same_parameters", same);
   if (same) return;
   if (hangs_on_time(row.get("gradient_sync"), number_in(row, "ranks"))) {
-    row.set("note", fmt::format("other bits, as any two trainings by {}: its sums hang on time",
-                                row.get("gradient_sync")));
+    row.add_note(fmt::format("other bits, as any two trainings by {}: its sums hang on time",
+                             row.get("gradient_sync")));
     return;
   }
-  row.set("status", "wrong").set("note", "the resumed training ended in another model");
+  row.set("status", "wrong").add_note("the resumed training ended in another model");
 }
 
 PlannedLaunch launch_of(const RecoveryPlan& plan, int number, const std::string& name,
@@ -312,9 +298,8 @@ std::vector<ResultRow> measure_recovery(const RecoveryPlan& plan, const ResultsF
 }
 
 std::string recovery_table(const std::vector<ResultRow>& rows) {
-  std::string table =
-      cells("repetition", {"noticed, s", "ended, s", "restart, s", "down, s", "lost samples",
-                           "lost, s", "training, s", "overhead, s", "same bits"});
+  std::string table = cells("repetition", {"noticed, s", "ended, s", "restart, s", "down, s",
+                                           "lost samples", "overhead, s", "same bits"});
   std::array<std::vector<double>, kShown.size()> values;
   for (const ResultRow& row : rows) {
     if (row.get("status") == "failed") {

@@ -35,13 +35,14 @@ std::string rates_table(const std::vector<ResultRow>& rows) {
   std::string table;
   for (std::size_t i = 0; i < std::min(cases.size(), kRatesShown); ++i) {
     const ResultRow& row = *cases[i];
-    if (i == 0) table = fmt::format("{:<64} {:>10}  {}\n", "case", "time", "rate [interval]");
+    if (i == 0) table = fmt::format("{:<64} {:>10}  {}\n", "case", "time", rates_heading(cases));
     table += fmt::format("{:<64} ", printable(labels[i]));
     const std::string injected = injected_in(row);
     table += row.get("status") != "ok"
                  ? fmt::format("{}: {}\n", row.get("status"), printable(row.get("note")))
-                 : fmt::format("{:>10}  {}{}{}\n", show_time(number_in(row, "seconds_median")),
-                               rate_of(row), injected.empty() ? "" : "  ", printable(injected));
+                 : fmt::format("{:>10}  {}{}{}{}\n", show_time(number_in(row, "seconds_median")),
+                               rate_of(row), native_of(row), injected.empty() ? "" : "  ",
+                               printable(injected));
   }
   if (cases.size() > kRatesShown) {
     table +=

@@ -218,7 +218,7 @@ TEST(Rates, AreWhatARunWithoutEpochsIsShownBy) {
   ResultRow ring(allreduce_schema());
   ring.set("algorithm", "ring").set("transport", "mpi").set("ranks", 2).set("status", "ok");
   ring.set("seconds_median", 0.0125).set("busbw_gb_per_s", 1.5);
-  ring.set("busbw_ci_low_gb_per_s", 1.4).set("busbw_ci_high_gb_per_s", 1.6);
+  ring.set("seconds_ci_low", 0.01171875).set("seconds_ci_high", 0.015);
   ResultRow step(throughput_schema());
   step.set("model", "mlp").set("ranks", 2).set("rank", "all").set("status", "ok");
   step.set("seconds_median", 0.5).set("images_per_s", 128);
@@ -229,7 +229,7 @@ TEST(Rates, AreWhatARunWithoutEpochsIsShownBy) {
   const std::string text = result_text({}, {{step, of_rank, skipped}, std::vector(61, ring)});
   EXPECT_THAT(text, HasSubstr("500 ms  128.0 images/s\n"));
   EXPECT_THAT(text, HasSubstr("1 skipped; throughput.csv says why\n"));
-  EXPECT_THAT(text, HasSubstr("12.5 ms  1.500 [1.400, 1.600] GB/s busbw\n"));
+  EXPECT_THAT(text, HasSubstr("12.5 ms  1.500 [1.250, 1.600] GB/s busbw\n"));
   EXPECT_THAT(text, EndsWith("... and 1 more in allreduce.csv\n"));
   EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 2 + 1 + 60 + 1);
   EXPECT_THAT(result_text({measured()}, {{step}}), Not(HasSubstr("images/s")));
@@ -237,6 +237,19 @@ TEST(Rates, AreWhatARunWithoutEpochsIsShownBy) {
   EXPECT_THAT(result_text({}, {{ring}}), EndsWith(" GB/s busbw  injected: slower=0.1\n"));
   step.set("model", "\x1b[31mred");
   EXPECT_THAT(result_text({}, {{step}}), Not(HasSubstr("\x1b"))) << "as an import has it";
+}
+
+TEST(Rates, SayHowManyTimesAsFastAsNativeAnAlgorithmIs) {
+  ResultRow native(allreduce_schema());
+  native.set("algorithm", "native").set("status", "ok").set("seconds_median", 0.5);
+  ResultRow ring = native, naive = native;
+  ring.set("algorithm", "ring").set("native_ratio", 1.2).set("native_ratio_ci_low", 1.16);
+  ring.set("native_ratio_ci_high", 1.25).set("native_verdict", "FASTER");
+  naive.set("algorithm", "naive").set("native_ratio", 0.5).set("native_verdict", "UNDECIDED");
+  const std::string text = result_text({}, {{native, ring, naive}});
+  EXPECT_THAT(text, AllOf(HasSubstr("as fast; to tell 2 cells takes 7 rounds\n"),
+                          HasSubstr("  1.20x native [1.16, 1.25] FASTER\n"),
+                          HasSubstr("  0.50x native UNDECIDED\n"), HasSubstr(" 500 ms  \n")));
 }
 
 TEST(Rates, AreToldApart) {

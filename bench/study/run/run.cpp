@@ -257,7 +257,7 @@ void StudyRun::seal(const std::string& status) {
     manifest_.job["billed_seconds"] = billed ? nlohmann::json(*billed) : nlohmann::json();
     manifest_.job["training_seconds"] = training_seconds(manifest_.launches);
   }
-  name_hosts(manifest_, table(suspects_schema()), table(links_schema()));
+  name_hosts(manifest_, table(hosts_schema()));
   manifest_ = updated(manifest_, folder(), status);
   const bool complete = status == "complete";
   or_way_to_go_on([&] {

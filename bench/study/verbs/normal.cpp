@@ -68,13 +68,12 @@ Subject subject_of_run(const fs::path& folder) {
   Subject subject;
   subject.gpus = texts_in(read_manifest(folder).environment.key, "gpus");
   for (const ResultRow& row : rows_in(folder, allreduce_schema())) {
-    if (row.get("status") == "ok") add_line(row, number_in(row, "seconds_median"), subject);
-  }
-  for (const ResultRow& row : rows_in(folder, bound_schema())) {
-    const double busbw = number_in(row, "busbw_gb_per_s");
+    if (row.get("status") != "ok") continue;
+    add_line(row, number_in(row, "seconds_median"), subject);
+    const double busbw = number_in(row, "bound_busbw_gb_per_s");
     if (row.get("transport") != "shared_memory" || std::isnan(busbw)) continue;
-    const auto bytes = static_cast<std::int64_t>(number_in(row, "size_bytes"));
-    double& most = subject.memory_busbw[{whole_in(row, "ranks", 0), bytes}];
+    const MeasuredLine& line = subject.lines.back();
+    double& most = subject.memory_busbw[{line.ranks, line.bytes}];
     most = std::max(most, busbw);
   }
   return subject;

@@ -117,13 +117,11 @@ ExitCode recover(const RecoverOptions& options) {
   const std::vector<ResultRow> rows =
       measure_recovery(plan, folder, manifest, interruption.stop(), console);
   if (!rows.empty()) {
-    console.result(
-        fmt::format("{}, {} ranks, rank {} {} at step {}, a checkpoint every {} "
-                    "epoch(s)\n{}",
-                    options.model, plan.ranks, rows[0].get("fault_rank"), plan.participle(),
-                    rows[0].get("fault_step"), plan.checkpoint_every, recovery_table(rows)));
-    if (!rows[0].get("noticed").empty()) {
-      console.result(fmt::format("noticed: {}\n", rows[0].get("noticed")));
+    console.result(fmt::format("{}, {} ranks, --inject {}, a checkpoint every {} epoch(s)\n{}",
+                               options.model, plan.ranks, plan.injection(), plan.checkpoint_every,
+                               recovery_table(rows)));
+    if (rows[0].get("status") == "ok" && !rows[0].get("note").empty()) {
+      console.result(fmt::format("noticed: {}\n", rows[0].get("note")));
     }
   }
   console.note(fmt::format("results: {}", folder.path().string()));

@@ -48,8 +48,8 @@ std::vector<ShownFile> shown_files() {
       {throughput_schema(), {"model", "batch", "ranks", "rank", "images_per_s"}},
       {allreduce_schema(),
        {"algorithm", "transport", "dtype", "size_bytes", "ranks", "seconds_median",
-        "busbw_gb_per_s"}},
-      {kernels_schema(), {"kernel", "memory", "dtype", "bytes", "seconds_median", "gb_per_s"}}};
+        "busbw_gb_per_s", "native_ratio", "native_verdict"}},
+      {kernels_schema(), {"kernel", "device", "dtype", "bytes", "seconds_median", "gb_per_s"}}};
 }
 
 /// In four digits where it is a number; a text as a page shows it.
@@ -64,7 +64,6 @@ std::string short_cell(const ResultRow& row, std::string_view column) {
 std::string cell_and_interval(const ResultRow& row, std::string_view column) {
   std::string low = fmt::format("{}_ci_low", column), high = fmt::format("{}_ci_high", column);
   if (column == "seconds_median") low = "seconds_ci_low", high = "seconds_ci_high";
-  if (column == "busbw_gb_per_s") low = "busbw_ci_low_gb_per_s", high = "busbw_ci_high_gb_per_s";
   const std::string cell = short_cell(row, column);
   if (text_in(row, low).empty()) return cell;
   return fmt::format("{} [{}, {}]", cell, short_cell(row, low), short_cell(row, high));
@@ -87,7 +86,7 @@ std::vector<std::string_view> columns_of(const ShownFile& file,
     const auto differs = [&](const ResultRow& row) { return cell(row) != cell(rows.front()); };
     const bool there = std::ranges::find(columns, column) != columns.end();
     const bool says = std::ranges::any_of(rows, differs) || column == "status" || column == "note";
-    if (!there && says && column != "count") columns.push_back(column);
+    if (!there && says) columns.push_back(column);
   }
   return columns;
 }

@@ -352,7 +352,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
                                                  .record = options.training.record,
                                                  .recorder = recorder,
                                                  .console = console});
-  Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "epoch");
+  Monitor monitor(ranks, options.training.monitor, options.training.record, recorder);
   const std::string& format = options.training.format;
   const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());
   const bool oversubscribed = is_crowded(ranks);

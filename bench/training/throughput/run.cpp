@@ -364,7 +364,7 @@ ExitCode measure_steps(const Ranks& ranks, const ThroughputOptions& given) {
                                                  .record = options.training.record,
                                                  .recorder = recorder,
                                                  .console = console});
-  Monitor monitor(ranks, options.training.monitor, options.training.record, recorder, "throughput");
+  Monitor monitor(ranks, options.training.monitor, options.training.record, recorder);
   const ExitCode code = ThroughputRun(ranks, options, recorder, console).all_cases();
   monitor.finish(console);
   recorder.finish();

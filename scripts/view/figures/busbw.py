@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bus bandwidth of allreduce over the message size, both logarithmic: a line with its interval for
 # each algorithm, a figure for each transport and number of ranks. Black: what memory alone would
-# allow. All numbers are cells of allreduce.csv and bound.csv, which may be missing.
+# allow. All numbers are cells of allreduce.csv, or follow from them.
 from __future__ import annotations
 
 import math
@@ -39,14 +39,13 @@ def draw(run: Path) -> dict[str, Figure]:
     shown = [row for row in shown if row.number("size_bytes") > 0]
     if not shown:
         raise theme.NothingToDraw("allreduce.csv has no usable row with two or more ranks")
-    bounds = usable(read_rows(run, "bound.csv"))
     cases = grouped(shown, ALLREDUCE)
     names = short_names(list(cases), ALLREDUCE)
     ranks = sorted({row.integer("ranks") for row in shown})
     marks = theme.marks([*ALGORITHMS, *sorted({row["algorithm"] for row in shown})])
     places = [(case, n) for case in cases for n in ranks if of_panel(cases[case], case, n)]
     titles = [f"allreduce over {names[case]}, {n} ranks" for case, n in places]
-    low, high = limits(shown, bounds)
+    low, high = limits(shown)
     figures = {}
     for file, title, (case, n) in zip(theme.names_of("busbw", titles), titles, places):
         figure, (axes,) = theme.panel(title, 3.5)
@@ -54,7 +53,7 @@ def draw(run: Path) -> dict[str, Figure]:
         axes.set_ylim(low, high)
         size_axis(axes, [row.number("size_bytes") for row in shown])
         entries = draw_lines(axes, of_panel(cases[case], case, n), marks)
-        entries += draw_bound(axes, of_panel(bounds, case, n))
+        entries += draw_bound(axes, of_panel(shown, case, n))
         dress(axes, remarks(of_panel(rows, case, n)))
         theme.legend(figure, entries)
         figures[file] = figure
@@ -71,10 +70,10 @@ def of_panel(rows: list[Row], case: tuple[str, ...], ranks: int) -> list[Row]:
     ]
 
 
-def limits(rows: list[Row], bounds: list[Row]) -> tuple[float, float]:
+def limits(rows: list[Row]) -> tuple[float, float]:
     """One scale for all panels, so that they can be compared."""
-    values = [row.number("busbw_gb_per_s") for row in [*rows, *bounds]]
-    values += [row.number(f"busbw_ci_{end}_gb_per_s") for row in rows for end in ("low", "high")]
+    values = [row.number(column) for row in rows for column in ("busbw_gb_per_s", "bound_busbw_gb_per_s")]
+    values += [end for row in rows for end in intervals.of_bandwidth(row)]
     values = [value for value in values if value > 0]
     return min(values) / 1.6, max(values) * 1.6
 
@@ -86,7 +85,7 @@ def draw_lines(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
         series = sorted(series, key=lambda row: row.number("size_bytes"))
         sizes = [row.number("size_bytes") for row in series]
         values = [row.number("busbw_gb_per_s") for row in series]
-        ends = [(size, *(row.number(f"busbw_ci_{end}_gb_per_s") for end in ("low", "high"))) for size, row in zip(sizes, series)]
+        ends = [(size, *intervals.of_bandwidth(row)) for size, row in zip(sizes, series)]
         known = [each for each in ends if not math.isnan(sum(each))]  # matplotlib warns of others
         if known:
             axes.vlines(*zip(*known), color=color, linewidth=0.9, zorder=2)
@@ -97,19 +96,21 @@ def draw_lines(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
 
 
 def draw_bound(axes: Axes, rows: list[Row]) -> list[Entry]:
-    rows = sorted(rows, key=lambda row: row.number("size_bytes"))
-    points = [(row.number("size_bytes"), row.number("busbw_gb_per_s")) for row in rows]
-    points = [(x, y) for x, y in points if x > 0 and y > 0]
+    """What memory alone allows, of each size the most that was seen beside any algorithm."""
+    most: dict[float, float] = {}
+    for row in rows:
+        if (bound := row.number("bound_busbw_gb_per_s")) > 0:
+            most[row.number("size_bytes")] = max(bound, most.get(row.number("size_bytes"), 0))
+    points = sorted(most.items())
     if not points:
         return []
-    lone = {"linestyle": "none", "marker": "_", "markersize": 14, "markeredgewidth": 1.6} if len(points) == 1 else {}
-    (line,) = axes.plot(*zip(*points), color=theme.INK, linewidth=1.6, solid_capstyle="round", zorder=2.8, **lone)
+    (line,) = axes.plot(*zip(*points), color=theme.INK, linewidth=1.6, solid_capstyle="round", zorder=2.8, marker="_", markersize=6)
     return [(line, "memory's bound")]
 
 
 def remarks(rows: list[Row]) -> str:
     """What an upright is, and which algorithms are not there."""
-    kind = intervals.told(rows, "busbw_ci_low_gb_per_s", "interval")
+    kind = intervals.told(rows, "seconds_ci_low", "launches")
     lines = [f"upright: {kind}"] if kind else []
     for status in ("wrong", "failed", "skipped"):
         names = dict.fromkeys(row["algorithm"] for row in rows if row["status"] == status)

@@ -42,8 +42,7 @@ HOST_LANES = (
     Lane("disk, MB/s", 1e-6, (Line("disk_read_bytes_per_s", "read", BLUE), Line("disk_write_bytes_per_s", "written", RED)),
          idle=IDLE),
     Lane("network, MB/s", 1e-6, (Line("network_received_bytes_per_s", "received", BLUE),
-                                 Line("network_sent_bytes_per_s", "sent", RED),
-                                 Line("loopback_bytes_per_s", "loopback", GREY)), idle=IDLE),
+                                 Line("network_sent_bytes_per_s", "sent", RED)), idle=IDLE),
 )  # fmt: skip
 GPU_LANES = (
     ("GPU busy, %", "gpu_share", 100.0, True),
@@ -115,12 +114,6 @@ def draw_gpu_lane(axes: Axes, rows: list[Row], title: str, column: str, scale: f
         for (card,), of_card in cards.items()
     ]
     finish(axes, title, shown, full)
-    reasons = sorted(
-        {reason for row in rows for reason in row["gpu_throttle_reasons"].split(";")}
-        - {"", "none", "gpu_idle"}
-    )
-    if column == "gpu_clock_mhz" and reasons:
-        theme.note(axes, f"held down by {', '.join(reasons)}")
 
 
 def broken_line(rows: list[Row], column: str, scale: float) -> tuple[list[float], list[float]]:

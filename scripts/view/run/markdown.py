@@ -89,7 +89,7 @@ def measurements(run: Path) -> str:
         for row in usable(read_rows(run, "throughput.csv")) if row["rank"] == "all"
     ]  # fmt: skip
     kernels = [
-        [row["kernel"], row["device"] or row["memory"], row["dtype"], duration(row.number("seconds_median")),
+        [row["kernel"], row["device"], row["dtype"], duration(row.number("seconds_median")),
          three_digits(row.number("gb_per_s")), three_digits(row.number("gflop_per_s"))]
         for row in usable(read_rows(run, "kernels.csv"))
     ]  # fmt: skip

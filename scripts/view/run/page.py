@@ -8,7 +8,6 @@ from pathlib import Path
 from view import losses
 from view.manifest import Manifest
 from view.page import Html, element, joined, page, section
-from view.rows import read_rows, usable
 from view.run import provenance
 from view.run.panels import panels
 from view.run.seal import Check
@@ -30,7 +29,7 @@ FIGURES = {
     "phases": "Where an epoch's seconds went; the black mark is the ideal.",
     "throughput": "Training steps without synchronisation: the drop from the ideal is contention.",
     "batches": "Images a second of one device over the batch, in every way to compute a step that was measured.",
-    "busbw": "Bus bandwidth of allreduce over message size.",
+    "busbw": "Bus bandwidth of allreduce over message size. Black: what streaming through memory once would allow, where that was measured.",
     "monitor": "What the hosts did during the training launches (shaded), sampled twice a second.",
 }
 
@@ -40,8 +39,6 @@ def of_name(run: Path, name: str, caption: str) -> Html | None:
     drawn = panels(run, name, caption)
     if name == "waterfall":
         caption += left_out(run, len(drawn))
-    if name == "busbw" and usable(read_rows(run, "bound.csv")):
-        caption += " Black: what streaming through memory once would allow."
     return element("figure", element("div", *drawn, css="panels"), element("figcaption", caption)) if drawn else None
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fixtures.account import loss_rows
 from fixtures.files import write_csv
-from fixtures.run import allreduce_rows, bound_rows, scaling_rows, throughput_rows, write_manifest
+from fixtures.run import allreduce_rows, scaling_rows, throughput_rows, write_manifest
 from view.manifest import Manifest
 from view.run.markdown import write_markdown
 from view.run.page import FIGURES, of_name, write_page
@@ -45,11 +45,6 @@ class PanelsTest(unittest.TestCase):
         write_csv(self.run_folder, "losses.csv", loss_rows(rows))
         self.assertIn("Drawn: 1 of 3, of the largest N those with the most lost; all are in losses.csv.", self.panels("waterfall", "n-8"))
         self.assertNotIn("Drawn:", self.panels("waterfall", "n-2", "n-4"))
-
-    def test_words_about_what_only_some_runs_have(self) -> None:
-        self.assertNotIn("Black:", self.panels("busbw", "over-mpi-2-ranks"))
-        write_csv(self.run_folder, "bound.csv", bound_rows(["mpi"], [2]))
-        self.assertIn("Black: what streaming", self.panels("busbw"))
 
 
 class CannotBeWrittenTest(unittest.TestCase):
@@ -106,8 +101,7 @@ class WithoutAStudyTest(unittest.TestCase):
     def test_what_a_lost_rank_costs_is_shown_and_who_was_killed_on_purpose_has_not_failed(self) -> None:
         killed = {"number": 2, "status": "failed", "note": "exit code 137 (SIGKILL): rank 1 h: killed on purpose"}
         write_manifest(self.run_folder, study="recover", launches=[killed])
-        row = {"model": "mlp", "gradient_sync": "mirrored", "transport": "mpi", "ranks": 2, "fault": "kill", "fault_rank": 1, "fault_step": 25,
-               "checkpoint_every": 1, "detection_seconds": 2.06, "lost_samples": 400, "overhead_seconds": 4.99, "same_parameters": 1}  # fmt: skip
+        row = {"model": "mlp", "gradient_sync": "mirrored", "ranks": 2, "fault": "kill:1@25", "detection_seconds": 2.06, "lost_samples": 400, "overhead_seconds": 4.99, "same_parameters": 1}  # fmt: skip
         rows = [{**row, "repetition": 1}, {**row, "repetition": 2, "status": "wrong", "same_parameters": 0}, {**row, "repetition": 3, "status": "failed"}]
         for some, css in ((rows[:1], "verdict"), (rows, "verdict stop")):
             write_csv(self.run_folder, "recovery.csv", some)
@@ -116,10 +110,10 @@ class WithoutAStudyTest(unittest.TestCase):
                 self.assertIn("What a lost rank costs", text)
                 self.assertNotRegex(text, "Nothing was measured|1 of 1 launch failed|SIGKILL")
             self.assertIn(f'<div class="{css}">', page)
-            self.assertIn("mlp · mirrored · mpi · 2 ranks: rank 1 killed at step 25", page)
+            self.assertIn("mlp · mirrored · 2 ranks: rank 1 killed at step 25", page)
         lines = markdown.replace("\u202f", " ").replace("\u00a0", " ").splitlines()
         cells = [line.split("|") for line in lines if re.match(r"\| \d", line)]
-        self.assertEqual([[row[n].strip() for n in (1, 3, 6, 9, 10)] for row in cells],
+        self.assertEqual([[row[n].strip() for n in (1, 3, 6, 7, 8)] for row in cells],
                          [["1", "2.06 s", "400", "4.99 s", "yes"], ["2", "2.06 s", "400", "4.99 s", "NO"]])  # fmt: skip
 
     def test_what_a_launch_printed_is_named_where_it_is(self) -> None:

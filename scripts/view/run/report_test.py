@@ -8,12 +8,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Mapping
 from pathlib import Path
 
 from fixtures.account import law_rows, loss_rows
 from fixtures.files import write_csv
 from fixtures.page import Page
-from fixtures.run import SHARE, scaling_rows, write_manifest, write_run
+from fixtures.run import scaling_rows, write_manifest, write_run
 from view.rows import Row
 
 SCRIPTS = Path(__file__).resolve().parents[2]
@@ -242,18 +243,20 @@ class ReportTest(unittest.TestCase):
         write_run(self.run_folder, models=["mlp"], syncs=["flat"], ranks=[1, 4])
         self.assertIn("efficiency on 4 emulated ranks", self.report().text())
 
-    def write_hosts(self, why: str) -> None:
-        """Four hosts, of which host3 is named, or none."""
-        pairs = [(f"host{a}", f"host{b}") for a in range(1, 5) for b in range(1, 5) if a != b]
-        common = {"status": "ok", "origin": "emulated", "ranks": 8, "nodes": 4}
-        write_csv(self.run_folder, "links.csv",
-                  [{**common, "from_host": a, "to_host": b, "gb_per_s": 1.2, "latency_seconds": 2e-5} for a, b in pairs])  # fmt: skip
-        rows = [{**common, "note": "", "host": f"host{number}", "verdict": "none", "send_gb_per_s": 1.2,
-                 "send_relative": 1, "messages": 240, "lost": 0, "launches": 4, "accused": 0}
-                for number in range(1, 5)]  # fmt: skip
+    def write_hosts(self, why: str, notes: Mapping[tuple[int, int], str] = {}) -> None:
+        """Four hosts, of which host3 is named, or none; and their links, of which some have notes."""
+        common = {"status": "ok", "origin": "emulated", "ranks": 8, "nodes": 4, "launches": 4}
+        rows: list[dict[str, object]] = [
+            {**common, "note": "", "host": f"host{number}", "verdict": "none", "messages": 240, "lost": 0, "accused": 0}
+            for number in range(1, 5)
+        ]
         if why:
-            rows[2] |= {"verdict": "link", "note": why, "send_gb_per_s": 0.12, "send_relative": 0.1, "accused": 3}
-        write_csv(self.run_folder, "suspects.csv", rows)
+            rows[2] |= {"verdict": "link", "note": why, "accused": 3}
+        rows += [
+            {**common, "host": f"host{a}", "to_host": f"host{b}", "gb_per_s": 1.2, "latency_seconds": 2e-5, "note": notes.get((a, b), "")}
+            for a in range(1, 5) for b in range(1, 5) if a != b
+        ]  # fmt: skip
+        write_csv(self.run_folder, "hosts.csv", rows)
 
     def headline(self) -> str:
         return self.report().text().replace("\u00a0", " ").split("Scaling What the columns mean")[0]
@@ -272,11 +275,8 @@ class ReportTest(unittest.TestCase):
 
     def test_what_lies_between_two_hosts_stands_below_who_is_at_fault(self) -> None:
         write_run(self.run_folder, models=["mlp"], syncs=["flat"])
-        self.write_hosts("its link is slow")
         note = "messages between host{} and host{} are lost or late: 5 of 80"
-        links = [{"status": "ok", "origin": "measured", "ranks": 4, "nodes": 4, "from_host": f"host{a}", "to_host": f"host{b}",
-                  "gb_per_s": 1, "note": note.format(a, b)} for a, b in ((1, 2), (1, 3))]  # fmt: skip
-        write_csv(self.run_folder, "links.csv", links)
+        self.write_hosts("its link is slow", {(a, b): note.format(a, b) for a, b in ((1, 2), (1, 3))})
         headline = self.headline()
         self.assertIn(f"Between hosts: {note.format(1, 2)}.", headline)
         self.assertNotIn("between host1 and host3", headline, "who is named explains it")

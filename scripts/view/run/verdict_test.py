@@ -93,10 +93,14 @@ class VerdictTest(unittest.TestCase):
                 self.assertEqual(words in table, words != "697.8", words)
         write_csv(self.run_folder, "throughput.csv", [step, {**step, "device": "cpu", "mfu": 0.9}])
         self.assertNotIn("GPUs", str(throughput(self.run_folder)))
-        rows = [{"algorithm": "ring", "size_bytes": size, "ranks": 2, "busbw_gb_per_s": 1, "gpu_watts": watts, "sm_clock_mhz": 1980}
-                for size, watts in ((4, 105.2), (8, 148))]  # fmt: skip
-        write_csv(self.run_folder, "allreduce.csv", rows)
-        self.assertIn("The GPUs meanwhile: 105 to 148 W, 1980 MHz.", str(bandwidth(self.run_folder)).replace("\u202f", " "))
+
+    def test_each_algorithm_stands_beside_the_librarys_own(self) -> None:
+        row = {"size_bytes": 4, "ranks": 2, "busbw_gb_per_s": 1, "seconds_median": 1}
+        faster = {"native_ratio": 1.204, "native_ratio_ci_low": 1.16, "native_ratio_ci_high": 1.25, "native_verdict": "FASTER"}
+        write_csv(self.run_folder, "allreduce.csv", [{**row, "algorithm": "native"}, {**row, "algorithm": "ring", **faster}])
+        shown = str(bandwidth(self.run_folder))
+        self.assertEqual(shown.count("× native ["), 1)
+        self.assertIn("1.20× native [1.16, 1.25] faster", shown)
 
     def test_wide_tables_are_parted(self) -> None:
         names = [f"algorithm{n}" for n in range(11)]

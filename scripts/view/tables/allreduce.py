@@ -11,7 +11,7 @@ from view.cases import ALLREDUCE, short_names
 from view.numbers import byte_size, duration, percent, three_digits
 from view.page import Html, element, joined, section, table
 from view.rows import Row, each_row, grouped, read_rows, say, usable
-from view.tables.cells import not_measured, with_interval
+from view.tables.cells import not_measured
 
 MOST_PANELS = 40
 MOST_COLUMNS = 8  # algorithms of a table: the page is no wider
@@ -33,14 +33,18 @@ def bandwidth(run: Path) -> Html:
     if not shown:
         return Html("")
     names = short_names(list(dict.fromkeys(key[:-2] for key in shown)), ALLREDUCE)
-    kind = intervals.told((row for panel in shown.values() for row in panel), "busbw_ci_low_gb_per_s", "interval")
+    kind = intervals.told((row for panel in shown.values() for row in panel), "seconds_ci_low", "launches")
     # One rank has no bus bandwidth.
     rates = any(row["ranks"] != "1" and row["busbw_gb_per_s"] for panel in shown.values() for row in panel)
     words = "Median time of one allreduce." if not rates else (
         f"Bus bandwidth in GB/s (10⁹ bytes){f' with its {kind}' if kind else ''}, then the median time. busbw = bytes "
         "/ seconds · 2(p−1)/p, so that algorithms and numbers of ranks can be compared."
     )
-    words += of_gpus([row for panel in shown.values() for row in panel])
+    if any(row["native_ratio"] for panel in shown.values() for row in panel):
+        words += (
+            " × native: the time of the library's own allreduce over this one, paired by round, and what that proves: above "
+            "1 this one is faster."
+        )
     panels = []
     for key, panel in shown.items():
         algorithms = list(dict.fromkeys(row["algorithm"] for row in panel))
@@ -66,23 +70,25 @@ def bandwidth(run: Path) -> Html:
     )
 
 
-def of_gpus(rows: list[Row]) -> str:
-    """' The GPUs meanwhile: 105 to 148 W, 1980 MHz.'; '' where nothing is known of them."""
-    told = []
-    for column, unit in (("gpu_watts", "W"), ("sm_clock_mhz", "MHz")):
-        if values := [row.number(column) for row in rows if row[column]]:
-            ends = dict.fromkeys(map(three_digits, (min(values), max(values))))
-            told.append(f"{' to '.join(ends)} {unit}")
-    return f" The GPUs meanwhile: {', '.join(told)}." if told else ""
-
-
 def bandwidth_cell(row: Row) -> Html:
     time = duration(row.number("seconds_median"))
     if row["ranks"] == "1":  # its bus bandwidth is 0 by definition
         return element("span", time)
-    low, high = "busbw_ci_low_gb_per_s", "busbw_ci_high_gb_per_s"
-    rate = with_interval(row, three_digits(row.number("busbw_gb_per_s")), low, high)
-    return joined([rate, element("small", f" {time}")])
+    rate = [three_digits(row.number("busbw_gb_per_s"))]
+    ends = intervals.of_bandwidth(row)
+    if rate[0] and not math.isnan(sum(ends)):
+        rate.append(element("small", f" [{three_digits(ends[0])}, {three_digits(ends[1])}]", css="under"))
+    return joined([*rate, element("small", f" {time}"), *times_native(row)])
+
+
+def times_native(row: Row) -> list[Html]:
+    """'1.20× native [1.16, 1.25] faster' in small print."""
+    if not row["native_ratio"]:
+        return []
+    ends = [row.number(f"native_ratio_ci_{end}") for end in ("low", "high")]
+    interval = "" if math.isnan(sum(ends)) else f" [{ends[0]:.2f}, {ends[1]:.2f}]"
+    said = f" {row.number('native_ratio'):.2f}× native{interval} {row['native_verdict'].lower()}"
+    return [element("small", said, css="under")]
 
 
 def fit(run: Path) -> Html:

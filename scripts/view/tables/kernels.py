@@ -13,7 +13,7 @@ def kernels(run: Path) -> Html:
     rows = usable(read_rows(run, "kernels.csv"))
     cells = [
         [
-            row["kernel"], row["device"] or row["memory"], row["dtype"], byte_size(row.number("bytes")),
+            row["kernel"], row["device"], row["dtype"], byte_size(row.number("bytes")),
             duration(row.number("seconds_median")), three_digits(row.number("gb_per_s")),
             three_digits(row.number("gflop_per_s")),
         ]

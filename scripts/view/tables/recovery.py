@@ -9,7 +9,7 @@ from view.page import Html, element, section, table
 from view.rows import Row, read_rows
 
 TITLE = "What a lost rank costs"
-HEAD = ("repetition", "noticed", "ended", "restart", "down", "lost images", "lost work", "with the fault", "overhead", "same bits")
+HEAD = ("repetition", "noticed", "ended", "restart", "down", "lost images", "overhead", "same bits")
 
 
 def recoveries(run: Path) -> list[Row]:
@@ -19,26 +19,23 @@ def recoveries(run: Path) -> list[Row]:
 
 def cells(row: Row) -> list[str]:
     """Of a repetition, as HEAD has them."""
-    early, late = (
-        [duration(row.number(f"{name}_seconds")) for name in names]
-        for names in (("noticed", "detection", "restart", "down"), ("lost", "disturbed", "overhead"))
-    )
+    early = [duration(row.number(f"{name}_seconds")) for name in ("noticed", "detection", "restart", "down")]
     same = row["same_parameters"] == "1"
     bits = "yes" if same else "no, by time" if row["status"] == "ok" else "NO"
-    return [row["repetition"], *early, row["lost_samples"], *late, bits]
+    return [row["repetition"], *early, row["lost_samples"], duration(row.number("overhead_seconds")), bits]
 
 
 def what_was_done(row: Row) -> str:
-    training = " · ".join(filter(None, (row["model"], row["gradient_sync"], row["transport"], f"{row.ranks()} ranks")))
-    fault = f"rank {row['fault_rank']} {'killed' if row['fault'] == 'kill' else 'stopped'} at step {row['fault_step']}"
-    every = row["checkpoint_every"]
-    checkpoints = "every epoch" if every == "1" else f"every {every} epochs"
-    return f"{training}: {fault}, a checkpoint {checkpoints}. Noticed, ended and down count from the fault."
+    training = " · ".join(filter(None, (row["model"], row["gradient_sync"], f"{row.ranks()} ranks")))
+    kind, _, where = row["fault"].partition(":")
+    rank, _, step = where.partition("@")
+    fault = f"rank {rank} {'killed' if kind == 'kill' else 'stopped'} at step {step}"
+    return f"{training}: {fault}. Noticed, ended and down count from the fault."
 
 
 def recovery(run: Path) -> Html:
     rows = recoveries(run)
     if not rows:
         return Html("")
-    shown = table(HEAD, [cells(row) for row in rows], numbers=range(9), rest="recovery.csv")
+    shown = table(HEAD, [cells(row) for row in rows], numbers=range(7), rest="recovery.csv")
     return section(TITLE, element("p", what_was_done(rows[0]), css="muted"), shown)

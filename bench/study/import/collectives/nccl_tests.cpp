@@ -35,13 +35,8 @@ class NcclTestsRun {
   NcclTestsRun(const Settings& settings, std::string file)
       : settings_(&settings), file_(std::move(file)) {}
 
-  /// Iterations times aggregated operations of a timed loop; graph launches, 0 without a graph.
-  void set_method(std::string_view iterations, std::string_view aggregated,
-                  std::string_view graph) {
-    const double count = decimal_of(iterations).value_or(0) * decimal_of(aggregated).value_or(1);
-    if (count >= 1) operations_ = fmt::format("{}", count);
-    graph_ = fmt::format("{}", decimal_of(graph).value_or(0) > 0 ? 1 : 0);
-  }
+  /// Launches of a graph; 0 without one.
+  void set_graph(std::string_view graph) { graph_ = decimal_of(graph).value_or(0) > 0; }
   /// One device of the list. False: this rank of its group was there already.
   bool add_rank(int rank, int group, std::string_view host, std::string_view device) {
     if (seen_.empty()) first_group_ = group;
@@ -63,7 +58,7 @@ class NcclTestsRun {
 
   /// What the line of a table says before its times.
   struct Size {
-    std::string bytes, count, type, redop;
+    std::string bytes, type, redop;
   };
   /// Time in us, bus bandwidth, wrong elements as printed ("N/A": not checked), single times in us.
   struct Measured {
@@ -80,7 +75,6 @@ class NcclTestsRun {
     };
     const std::optional<double> wrong = decimal_of(measured.wrong);
     const std::optional<PrintedNumber> time = printed_number(measured.time);
-    if (wrong) row.set("wrong", *wrong);
     if (!time || time->value <= 0) {
       row.set("status", "failed").set("note", no_number("time", measured.time));
       find(row.get("note"));
@@ -96,7 +90,7 @@ class NcclTestsRun {
       if (!measured.times_us.empty()) {
         one.seconds.clear();
         for (const double us : measured.times_us) one.seconds.push_back(us / 1e6);
-        row.set("operations", 1).set("note", "single operations, as nccl-tests -I writes them");
+        row.set("note", "single operations, as nccl-tests -I writes them");
       }
       const double follows = busbw_gb_per_s(number_in(row, "size_bytes"), time->value / 1e6,
                                             static_cast<int>(number_in(row, "ranks")));
@@ -132,14 +126,13 @@ class NcclTestsRun {
   ResultRow described(const Size& size, std::string_view placement) const {
     ResultRow row(allreduce_schema());
     row.set("dtype", size.type).set("op", size.redop).set("placement", placement);
-    row.set("graph", graph_).set("operations", operations_);
-    row.set("size_bytes", size.bytes).set("count", size.count).set("ranks", ranks());
+    row.set("size_bytes", size.bytes).set("ranks", ranks());
     if (!hosts_.empty()) row.set("nodes", hosts_.size());
     apply(*settings_, row, file_);
     set_where_empty(row, "algorithm", "native");
     set_where_empty(row, "transport", "nccl");
     set_where_empty(row, "memory", "device");
-    set_where_empty(row, "mode", "pipelined");
+    set_where_empty(row, "mode", graph_ ? "pipelined_graph" : "pipelined");
     return row;
   }
   std::string ranks() const {
@@ -157,7 +150,7 @@ class NcclTestsRun {
   const Settings* settings_;
   std::string file_;
   std::string program_;  // empty: not said, as before 2.17
-  std::string operations_, graph_ = "0";
+  bool graph_ = false;
   std::optional<int> ranks_;
   std::set<std::pair<int, int>> seen_;  // group, rank
   int first_group_ = 0;
@@ -188,8 +181,7 @@ int ranks_of(const json& config, const std::vector<int>& listed) {
 }
 
 void read_config(const json& config, NcclTestsRun& run) {
-  run.set_method(member_text(config, "iterations"), member_text(config, "aggregated_iterations"),
-                 member_text(config, "graph"));
+  run.set_graph(member_text(config, "graph"));
   std::vector<int> listed, groups;
   for (const json& device : member(config, "devices")) {
     listed.push_back(whole(device, "rank", 0));
@@ -219,8 +211,8 @@ NcclTestsRun::Measured measured_of(const json& result, const char* placement) {
 /// The number of the result stands for its line: the file is one line as nccl-tests writes it.
 void read_result(const json& result, std::size_t number, NcclTestsRun& run,
                  std::vector<Remark>& findings) {
-  const NcclTestsRun::Size size{member_text(result, "size"), member_text(result, "count"),
-                                member_text(result, "type"), member_text(result, "redop")};
+  const NcclTestsRun::Size size{member_text(result, "size"), member_text(result, "type"),
+                                member_text(result, "redop")};
   if (!is_count(size.bytes) || size.redop == "none" || size.redop.empty()) {
     findings.push_back({0, fmt::format("results[{}]: size '{}', redop '{}': no allreduce", number,
                                        size.bytes, size.redop)});
@@ -385,8 +377,7 @@ class TextReader {
   }
 
   void method(const std::vector<std::string_view>& words) {
-    run_.set_method(after(words, "iters:", after(words, "iters:", "warmup")),
-                    after(words, "iters:", "agg"), after(words, "graph:"));
+    run_.set_graph(after(words, "graph:"));
   }
 
   /// "Rank  0 Group  0 Pid 123 on host device  0 [0x07] NVIDIA A100"; older ones without a group.
@@ -428,7 +419,7 @@ class TextReader {
     if (redop == "none") {
       return find(number, "no reduction: a collective other than allreduce");
     }
-    const NcclTestsRun::Size size{bytes, count, std::string(words[table_.type]), redop};
+    const NcclTestsRun::Size size{bytes, std::string(words[table_.type]), redop};
     for (std::size_t i = 0; i < table_.places.size(); ++i) {
       const Table::Place& place = table_.places[i];
       const bool is_error = !table_.counts_wrong && decimal_of(words[place.wrong]);

@@ -133,7 +133,6 @@ class OsuReader {
   ResultRow described(const std::vector<std::string_view>& words) const {
     ResultRow row(allreduce_schema());
     row.set("memory", memory_).set("dtype", dtype_).set("size_bytes", words[0]);
-    row.set("operations", cell(words, "Iterations"));
     apply(settings_, row, file_);
     set_where_empty(row, "algorithm", "native");
     set_where_empty(row, "transport", transport_.empty() ? "mpi" : transport_);
@@ -142,8 +141,6 @@ class OsuReader {
     set_where_empty(row, "op", "sum");
     set_where_empty(row, "placement", "out_of_place");
     set_where_empty(row, "mode", "isolated");
-    set_where_empty(row, "graph", "0");
-    row.set("sync", "barrier");
     if (row.get("ranks").empty()) {
       fail<UsageError>("{}: osu_allreduce does not print the number of ranks; add --set ranks=N",
                        file_);
