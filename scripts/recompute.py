@@ -18,10 +18,10 @@ import zlib
 from pathlib import Path
 
 from second_path.answers import check_scaling
-from second_path.collectives import check_allreduce, check_fit, check_native
+from second_path.collectives import check_allreduce, check_native
 from second_path.comparison import check_comparison
+from second_path.fits import check_fits
 from second_path.kernels import check_kernels
-from second_path.laws import check_laws
 from second_path.run import Run, has_ended, is_import
 from second_path.training import check_accuracy, check_epochs, check_throughput
 
@@ -38,9 +38,8 @@ def checked(run: Run) -> Run:
     legs = check_epochs(run)
     check_scaling(run, legs)
     if not run.imported:
-        check_fit(run, seconds)
         check_native(run)
-        check_laws(run, legs)
+        check_fits(run, seconds, legs)
     run.finish()
     return run
 

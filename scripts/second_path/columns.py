@@ -26,7 +26,7 @@ WITHOUT = {
 
 def is_difference(table: str, column: str) -> bool:
     """Of numbers that are about equal, which leaves of their rounding more than a part in 1e9: 1e-14 is nothing."""
-    return table in ("losses.csv", "laws.csv") or column in ("lost_seconds", "karp_flatt") or "residual" in column
+    return table == "losses.csv" or column in ("lost_seconds", "karp_flatt") or "residual" in column
 
 
 SHARED = "run_id case_id origin".split()
@@ -47,6 +47,4 @@ COPIED = {
     "accuracy.csv": [*SHARED, *"model gradient_sync dataset scaling global_batch ranks samples".split()],
     "scaling.csv": [*SHARED, "entry", *TRAINING, "optimizer", "learning_rate"],
     "losses.csv": [*SHARED, *"entry model gradient_sync scaling ranks nodes".split()],
-    "laws.csv": [*SHARED, *(name for name in TRAINING if name not in ("global_batch", "batch", "ranks", "nodes"))],
-    "fit.csv": [name for name in EXCHANGE if name not in ("size_bytes", "ranks", "nodes")],
 }

@@ -9,7 +9,7 @@
 
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/rounds.hpp"
-#include "bench/study/laws/rows.hpp"
+#include "bench/study/fit/rows.hpp"
 
 namespace scalebench {
 

@@ -232,9 +232,9 @@ TEST(ScalingsOf, AreSpeedupsWithinRounds) {
   for (const auto& [round, speedups] : scalings[0].speedups) {
     EXPECT_NEAR(speedups.at(8), 1 / (0.1 + 0.9 / 8), 1e-12) << "of T(1) and T(8) of one round";
   }
-  const auto rows = law_rows(scalings);
+  const auto rows = fit_rows({}, {}, scalings, "run");
   EXPECT_NEAR(number_in(rows.at(0), "value"), 0.1, 1e-12);
-  EXPECT_EQ(rows.at(0).get("ranks_used"), "1;2;4;8");
+  EXPECT_EQ(rows.at(0).get("ranks"), "1;2;4;8");
 }
 
 TEST(ScalingsOf, NeverMixWhatIsEmulated) {
@@ -244,7 +244,8 @@ TEST(ScalingsOf, NeverMixWhatIsEmulated) {
   ASSERT_EQ(scalings.size(), 1U) << "8 emulated ranks have no emulated H";
   EXPECT_EQ(scalings[0].like.get("origin"), "measured");
   EXPECT_FALSE(scalings[0].speedups.at(1).contains(8));
-  EXPECT_EQ(law_rows(scalings).at(0).get("note"), "too few N: 1, 2, 4, and at least 4 are needed");
+  EXPECT_EQ(fit_rows({}, {}, scalings, "run").at(0).get("note"),
+            "too few N: 1, 2, 4, and at least 4 are needed");
 }
 
 TEST(BasesOf, AreOfTheSameOriginAlsoBehindAnother) {
@@ -284,7 +285,7 @@ TEST(ScalingsOf, SayWhenOneNStoodInTwoWays) {
   std::vector<ResultRow> rows = by_law(10);
   for (ResultRow& row : rows) row.set("nodes", 1);
   rows.push_back(epoch("mirrored", 4, 4).set("nodes", 2));
-  EXPECT_EQ(law_rows(scalings_of(rows, {{1, rows, {}}})).at(0).get("note"),
+  EXPECT_EQ(fit_rows({}, {}, scalings_of(rows, {{1, rows, {}}}), "run").at(0).get("note"),
             "N = 4 was measured on 1 nodes and on 2: two curves");
 }
 

@@ -77,9 +77,8 @@ void put(StudyTables& tables, const Schema& schema, std::vector<ResultRow> rows)
 
 const std::vector<const Schema*>& study_table_schemas() {
   static const std::vector<const Schema*> schemas{
-      &allreduce_schema(), &throughput_schema(), &epoch_schema(),
-      &summary_schema(),   &scaling_schema(),    &losses_schema(),
-      &fit_schema(),       &hosts_schema(),      &laws_schema()};
+      &allreduce_schema(), &throughput_schema(), &epoch_schema(), &summary_schema(),
+      &scaling_schema(),   &losses_schema(),     &fits_schema(),  &hosts_schema()};
   return schemas;
 }
 
@@ -117,8 +116,6 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   }
   std::vector<ResultRow> allreduce = over(allreduce_schema());
   relate_to_native(allreduce, run.launches_of(allreduce_schema()));
-  put(tables, fit_schema(), fit_rows(fits_of(points_of(allreduce), model), run_id));
-  put(tables, allreduce_schema(), std::move(allreduce));
 
   std::vector<ResultRow> throughput = over(throughput_schema());
   relate_to_one_rank(throughput, run.launches_of(throughput_schema()));
@@ -126,7 +123,8 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
 
   std::vector<ResultRow> epoch = over(epoch_schema());
   const std::vector<LaunchRows>& launches = run.launches_of(epoch_schema());
-  put(tables, laws_schema(), law_rows(scalings_of(epoch, launches)));
+  put(tables, fits_schema(), fit_rows(allreduce, model, scalings_of(epoch, launches), run_id));
+  put(tables, allreduce_schema(), std::move(allreduce));
   std::vector<ResultRow> legs = epoch;
   std::ranges::move(failed_rows(run.manifest, lost, epoch), std::back_inserter(legs));
   put_answers(tables, measured_legs(legs, launches, Sides::in_rounds));

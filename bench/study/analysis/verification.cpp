@@ -157,8 +157,8 @@ constexpr std::array<std::string_view, 18> kKey{
 
 /// Of numbers that are about equal: rounding leaves more than a part in 1e9 of it.
 bool is_difference(std::string_view file, std::string_view column) {
-  return file == losses_schema().file || file == laws_schema().file || column == "lost_seconds" ||
-         column == "karp_flatt" || column.find("residual") != std::string_view::npos;
+  return file == losses_schema().file || column == "lost_seconds" || column == "karp_flatt" ||
+         column.find("residual") != std::string_view::npos;
 }
 
 /// Another compiler may round the last digits otherwise, and what cancels to nothing with them.
@@ -172,10 +172,10 @@ bool equal(const std::string& a, const std::string& b, bool cancels) {
 }
 
 std::string name_of_row(const ResultRow& row) {
-  const std::string label = label_of(row);
+  const std::string label = row.schema().has("label") ? row.get("label") : label_of(row);
   const std::string rank = text_in(row, "rank");
-  const std::string part = text_in(row, "loss") + text_in(row, "strategy") + text_in(row, "law") +
-                           text_in(row, "parameter");
+  const std::string part =
+      text_in(row, "loss") + text_in(row, "strategy") + text_in(row, "parameter");
   return fmt::format("case {} ({}{}{})", text_in(row, "case_id"), label,
                      rank.empty() ? "" : " rank " + rank, part.empty() ? "" : " " + part);
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/fit/fit.hpp"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "bench/measure/statistics.hpp"
@@ -22,18 +18,13 @@ AllreduceWork modelled(const AllreduceWork& work, double size_bytes) {
   return known ? work : AllreduceWork{1, size_bytes, 0};
 }
 
-void set_residuals(AllreduceFit& fit, std::span<const MeasuredWork> points) {
+double rms_residual(const AllreduceFit& fit, std::span<const MeasuredWork> points) {
   double squares = 0;
   for (const MeasuredWork& point : points) {
-    const double model = predicted_seconds(fit, point.work, point.size_bytes);
-    const double residual = (model - point.seconds) / point.seconds;
-    squares += residual * residual;
-    if (std::abs(residual) >= std::abs(fit.worst_relative_residual)) {
-      fit.worst_relative_residual = residual;
-      fit.worst_bytes = point.size_bytes;
-    }
+    const double off = predicted_seconds(fit, point.work, point.size_bytes) / point.seconds - 1;
+    squares += off * off;
   }
-  fit.rms_relative_residual = std::sqrt(squares / static_cast<double>(points.size()));
+  return std::sqrt(squares / static_cast<double>(points.size()));
 }
 
 }  // namespace
@@ -68,22 +59,11 @@ std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points) {
   fit.beta_seconds_per_byte = x[1];
   if (columns.size() == 3) fit.gamma_seconds_per_byte = x[2];
   fit.points = points.size();
-  set_residuals(fit, points);
+  fit.rms_relative_residual = rms_residual(fit, points);
   return fit;
 }
 
 namespace {
-
-AllreduceWork work_of(const AllreducePoint& point, const FitModel& model) {
-  const double ranks = point.ranks;
-  return model.work_of({.algorithm = point.of.algorithm,
-                        .transport = point.of.transport,
-                        .on_device = point.of.memory == "device",
-                        .ranks = ranks,
-                        .ranks_on_node = ranks / point.nodes,
-                        .count = point.count,
-                        .element_bytes = point.element_bytes});
-}
 
 /// The columns that tell cases apart, with where a case has them.
 constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
@@ -98,27 +78,18 @@ constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
     {"pages", &FitCase::pages},
     {"register", &FitCase::registered}};
 
-ResultRow row_of(const FitCase& of, std::string_view run_id) {
-  ResultRow row(fit_schema());
-  row.set("run_id", run_id).set("status", "ok");
-  std::string canonical = "fit";
-  for (const auto& [column, member] : kOfCase) {
-    row.set(column, of.*member);
-    // Device memory has no pages, and NCCL alone is told of buffers.
-    if (!(of.*member).empty()) canonical += fmt::format(" {}={}", column, of.*member);
-  }
-  canonical += fmt::format(" one_node={}", of.one_node);
-  return row.set("origin", of.origin).set("case_id", case_id(canonical));
-}
-
-/// "2;4": the different values of a member over the points.
-std::string values(const std::vector<AllreducePoint>& points, int AllreducePoint::*member) {
-  std::set<int> different;
-  for (const AllreducePoint& point : points) different.insert(point.*member);
-  return fmt::format("{}", fmt::join(different, ";"));
-}
-
 }  // namespace
+
+std::string FitCase::label() const {
+  std::string words;
+  for (const auto& [column, member] : kOfCase) {
+    // Device memory has no pages, and NCCL alone is told of buffers.
+    if ((this->*member).empty()) continue;
+    const bool says_itself = column != "pages" && column != "register";
+    words += (says_itself ? "" : std::string(column) + "=") + this->*member + " ";
+  }
+  return words + (one_node ? "one_host" : "several_hosts");
+}
 
 std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_rows) {
   std::vector<AllreducePoint> points;
@@ -142,63 +113,6 @@ std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_ro
     point.burst = row.get("note").find(kBurstNote) != std::string::npos;
   }
   return points;
-}
-
-std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const FitModel& model) {
-  std::vector<FitRow> fits;
-  for (const AllreducePoint& point : points) {
-    auto found = std::ranges::find(fits, point.of, &FitRow::of);
-    if (found == fits.end()) found = fits.insert(fits.end(), {point.of, {}});
-    if (point.burst) {
-      ++found->left_out;
-    } else {
-      found->points.push_back(point);
-    }
-  }
-  for (FitRow& row : fits) {
-    std::ranges::stable_sort(row.points, {}, [](const AllreducePoint& point) {
-      return std::tuple(point.ranks, point.count);
-    });
-    std::vector<MeasuredWork> measured;
-    for (const AllreducePoint& point : row.points) {
-      measured.push_back({work_of(point, model), point.size_bytes(), point.seconds});
-    }
-    row.fit = fit_of(measured);
-  }
-  return fits;
-}
-
-std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_view run_id) {
-  std::vector<ResultRow> rows;
-  for (const FitRow& one : fits) {
-    ResultRow& row = rows.emplace_back(row_of(one.of, run_id));
-    row.set("ranks", values(one.points, &AllreducePoint::ranks));
-    row.set("nodes", values(one.points, &AllreducePoint::nodes));
-    row.set("points", one.points.size());
-    const auto note = [&](std::string text) {
-      if (one.left_out > 0) {
-        text += fmt::format("{}{} points left out that an emulated link's burst has touched",
-                            text.empty() ? "" : "; ", one.left_out);
-      }
-      row.set("note", text);
-    };
-    if (!one.fit) {
-      row.set("status", "skipped");
-      note("a fit needs more points, of two sizes or more");
-      continue;
-    }
-    const AllreduceFit& fit = *one.fit;
-    row.set("alpha_seconds", fit.alpha_seconds);
-    row.set("beta_seconds_per_byte", fit.beta_seconds_per_byte);
-    if (fit.gamma_seconds_per_byte) {
-      row.set("gamma_seconds_per_byte", *fit.gamma_seconds_per_byte);
-    }
-    note(fit.gamma_seconds_per_byte ? "" : "beta holds what reducing costs too");
-    row.set("rms_relative_residual", fit.rms_relative_residual);
-    row.set("worst_relative_residual", fit.worst_relative_residual);
-    row.set("worst_bytes", fit.worst_bytes);
-  }
-  return rows;
 }
 
 }  // namespace scalebench

@@ -35,9 +35,7 @@ struct AllreduceFit {
   double beta_seconds_per_byte = 0;  // sent; where gamma is empty and bytes are reduced, both
   std::optional<double> gamma_seconds_per_byte;  // reduced
   std::size_t points = 0;
-  double rms_relative_residual = 0;
-  double worst_relative_residual = 0;  // (model - measured) / measured, with its sign
-  double worst_bytes = 0;              // the size where that is
+  double rms_relative_residual = 0;  // of (model - measured) / measured
 };
 
 /// Fits all `points`, which belong to one algorithm over one transport. gamma is fitted when the
@@ -49,9 +47,6 @@ std::optional<AllreduceFit> fit_of(std::span<const MeasuredWork> points);
 /// What the model says, in seconds. `size_bytes` counts where the work is unknown.
 double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, double size_bytes);
 
-// fit.csv from allreduce rows: one fit for every algorithm, transport, memory,
-// dtype and op, over all sizes and numbers of ranks that were measured.
-
 /// What must be equal for points to share a fit. Inside a node and between nodes are two things.
 struct FitCase {
   std::string algorithm, transport, memory, dtype, op, placement, mode, cache, pages;
@@ -60,6 +55,8 @@ struct FitCase {
   bool one_node = true;
 
   auto operator<=>(const FitCase&) const = default;
+  /// Its words, as "ring mpi host float sum in_place isolated warm one_host".
+  std::string label() const;
 };
 
 struct AllreducePoint {
@@ -91,21 +88,7 @@ struct FitModel {
   std::function<AllreduceWork(const AllreduceCall&)> work_of;
 };
 
-struct FitRow {
-  FitCase of;
-  std::vector<AllreducePoint> points;  // by ranks, then size
-  std::optional<AllreduceFit> fit{};   // nothing: too few points
-  std::size_t left_out = 0;            // points of another rate than the link's
-};
-
 /// Rows of allreduce.csv that can be fitted: status ok, two or more ranks.
 std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_rows);
-
-/// One entry for each case, in order of first appearance. What an emulated link's burst has touched
-/// is not fitted.
-std::vector<FitRow> fits_of(const std::vector<AllreducePoint>& points, const FitModel& model);
-
-/// Rows of fit.csv; a case with too few points is a `skipped` row.
-std::vector<ResultRow> fit_rows(const std::vector<FitRow>& fits, std::string_view run_id);
 
 }  // namespace scalebench

@@ -12,11 +12,11 @@ from view.run import provenance
 from view.run.panels import panels
 from view.run.seal import Check
 from view.tables.accounts import accounts
-from view.tables.allreduce import bandwidth, fit
+from view.tables.allreduce import bandwidth
 from view.tables.epochs import epochs
+from view.tables.fits import cost_models, laws
 from view.tables.hosts import hosts
 from view.tables.kernels import kernels
-from view.tables.laws import laws
 from view.tables.published import published
 from view.tables.recovery import recovery
 from view.tables.scaling import scaling
@@ -79,7 +79,7 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
             published(names),
             hosts(run),
             bandwidth(run),
-            fit(run),
+            cost_models(run),
             throughput(run),
             kernels(run),
             recovery(run),

@@ -131,15 +131,15 @@ class ReportTest(unittest.TestCase):
         write_run(self.run_folder, models=["mlp"], syncs=["flat"])
         self.assertNotIn("Laws of scaling", self.report().text())
         case = scaling_rows(["mlp"], [2], ["flat"], cores=2)[0]
-        few = {"status": "skipped", "note": "too few N: 1, 2, and at least 4 are needed", "ranks_used": "1;2"}
-        other = [{**row, **few, "gradient_sync": "bucketed"} for row in law_rows(case)]
-        write_csv(self.run_folder, "laws.csv", [*law_rows(case), *other])
+        few = {"status": "skipped", "note": "too few N: 1, 2, and at least 4 are needed", "ranks": "1;2"}
+        other = [{**row, **few, "label": "mlp bucketed strong"} for row in law_rows(case)]
+        write_csv(self.run_folder, "fits.csv", [*law_rows(case), *other])
         laws = self.report().text().split("Laws of scaling")[1].split("Where the time went")[0]
         for words in ("0.0500 [0.0400, 0.0600]", "−0.0100 [−0.0200, 0.00100]", "1.2 %", "1, 2, 4, 8",
                       "kappa is not above 0: the speedup has no peak"):  # fmt: skip
             self.assertIn(words, laws)
         self.assertEqual(laws.count("too few N: 1, 2, and at least 4 are needed"), 1, "one line for all four")
-        write_csv(self.run_folder, "laws.csv", other)
+        write_csv(self.run_folder, "fits.csv", other)
         self.assertIn("None could be fitted: too few N: 1, 2, and at least 4 are needed.", self.report().text())
 
     def test_what_an_interval_is_of_is_said(self) -> None:
@@ -396,8 +396,8 @@ class ReportTest(unittest.TestCase):
         write_run(self.run_folder, models=["mlp"])
         cost_model = self.report().text().split("Cost model")[1]
         self.assertIn("2, 4", cost_model)
-        self.assertIn("-31.0 %64 MiB", cost_model.replace("\u00a0", " "))
-        (self.run_folder / "fit.csv").unlink()
+        self.assertIn("12.0 %", cost_model.replace("\u00a0", " "))
+        (self.run_folder / "fits.csv").unlink()
         self.assertNotIn("Cost model", self.report().text())
 
     def test_skips_that_differ_in_size_alone_are_one_line(self) -> None:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The report's tables about allreduce: bus bandwidths and the fitted cost model. Cells of the CSV
-# files, in other units at most.
+# The report's table of bus bandwidths. Cells of allreduce.csv, in other units at most.
 from __future__ import annotations
 
 import math
@@ -8,10 +7,10 @@ from pathlib import Path
 
 from view import intervals
 from view.cases import ALLREDUCE, short_names
-from view.numbers import byte_size, duration, percent, three_digits
+from view.numbers import byte_size, duration, three_digits
 from view.page import Html, element, joined, section, table
-from view.rows import Row, each_row, grouped, read_rows, say, usable
-from view.tables.cells import not_measured
+from view.rows import Row, each_row, grouped, say
+from view.tables.cells import with_interval
 
 MOST_PANELS = 40
 MOST_COLUMNS = 8  # algorithms of a table: the page is no wider
@@ -89,40 +88,3 @@ def times_native(row: Row) -> list[Html]:
     interval = "" if math.isnan(sum(ends)) else f" [{ends[0]:.2f}, {ends[1]:.2f}]"
     said = f" {row.number('native_ratio'):.2f}× native{interval} {row['native_verdict'].lower()}"
     return [element("small", said, css="under")]
-
-
-def fit(run: Path) -> Html:
-    rows = usable(read_rows(run, "fit.csv"))
-    if not rows:
-        return Html("")
-    names = short_names([key for key in grouped(rows, ALLREDUCE[:-1])], ALLREDUCE)
-    head = ["algorithm", "over", "N", "origin", "α, µs a step", "β, ps a byte", "γ, ps a byte", "points", "typically off",
-            "worst off", "at"]  # fmt: skip
-    words = (
-        "t = α·steps + β·bytes sent + γ·bytes reduced, fitted to all sizes and numbers of ranks by relative errors; steps "
-        "and bytes are the algorithm's own line. Without γ, β holds sending and reducing; for native, whose work is "
-        "unknown, β is a byte of the buffer. Caches make the truth more than one line: where the model is far off, it "
-        "predicts nothing."
-    )
-    cells = [
-        [
-            row["algorithm"],
-            names[tuple(row[column] for column in ALLREDUCE[:-1])],
-            row["ranks"].replace(";", ", "),
-            row["origin"],
-            three_digits(1e6 * row.number("alpha_seconds")),
-            three_digits(1e12 * row.number("beta_seconds_per_byte")),
-            three_digits(1e12 * row.number("gamma_seconds_per_byte")),
-            row["points"],
-            percent(row.number("rms_relative_residual")),
-            signed_percent(row.number("worst_relative_residual")),
-            byte_size(row.number("worst_bytes")),
-        ]
-        for row in rows
-    ]
-    shown = table(head, cells, numbers=[2, *range(4, 11)], weak=not_measured(rows), rest="fit.csv")
-    return section("Cost model", element("p", words, css="muted"), shown)
-
-
-def signed_percent(value: float) -> str:
-    return "" if math.isnan(value) else f"{100 * value:+.1f}\u00a0%"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speedups made from known parameters must give those back; what does not determine them is
 // refused.
-#include "bench/study/laws/laws.hpp"
+#include "bench/study/fit/laws.hpp"
 
 #include <gtest/gtest.h>
 

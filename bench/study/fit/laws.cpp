@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study/laws/laws.hpp"
+#include "bench/study/fit/laws.hpp"
 
 #include <algorithm>
 #include <cmath>
