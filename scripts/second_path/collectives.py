@@ -2,7 +2,6 @@
 """allreduce.csv and what follows from it: ranks and bounds, the cost model."""
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from math import ceil, exp, floor, log, log2, sqrt
 from statistics import mean, median
@@ -14,7 +13,6 @@ from second_path.numbers import (
     interval_of,
     middle,
     most_frequent,
-    nonnegative_least_squares,
     of_mean,
     of_rounds,
     outliers,
