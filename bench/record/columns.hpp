@@ -60,26 +60,18 @@ inline void set_interval(ResultRow& row, const std::string& name, const LaunchIn
 inline void set_statistics(ResultRow& row, const Summary& summary, bool converged) {
   row.set("launches", 1).set("repetitions", summary.n).set("seconds_median", summary.median);
   row.set("seconds_ci_low", summary.ci_low).set("seconds_ci_high", summary.ci_high);
-  row.set("seconds_min", summary.min).set("seconds_p95", summary.p95);
-  row.set("seconds_max", summary.max).set("seconds_mean", summary.mean);
-  row.set("converged", converged ? 1 : 0);
   const auto where_it_is = [&](std::string_view column, const auto& value) {
     if (row.schema().has(column)) row.set(column, value);
   };
   where_it_is("interval", interval_label(std::isnan(summary.ci_low) ? "" : "95%", "repetitions"));
+  where_it_is("seconds_min", summary.min);
   where_it_is("seconds_p5", summary.p5);
+  where_it_is("seconds_p95", summary.p95);
   where_it_is("seconds_p99", summary.p99);
+  where_it_is("seconds_max", summary.max);
+  where_it_is("seconds_mean", summary.mean);
   where_it_is("outliers", summary.outliers);
-}
-
-// Which share of a device's arithmetic a training step uses: model FLOP/s over peak FLOP/s (MFU).
-
-/// Fills in `mfu` and `mfu_published` of a row of throughput.csv from its other columns; empty
-/// where one of those is.
-inline void set_utilisation(ResultRow& row) {
-  const double rate = number_in(row, "gflop_per_image") * number_in(row, "images_per_s");
-  row.set("mfu", rate / number_in(row, "roofline_gflop_per_s"));
-  row.set("mfu_published", rate / number_in(row, "published_gflop_per_s"));
+  where_it_is("converged", converged ? 1 : 0);
 }
 
 /// Fills in `gpu_joules_per_image` of a row of throughput.csv: the mean watts of its cards, one for

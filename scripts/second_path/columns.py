@@ -37,8 +37,7 @@ COPIED = {
     "allreduce.csv": [*SHARED, "entry", *EXCHANGE],
     "kernels.csv": [*SHARED, *"kernel device dtype bytes flops".split()],
     "throughput.csv": (
-        "model parameters device dtype memory_format step threads batch largest batches_tried ranks nodes rank host "
-        "gflop_per_image roofline_gflop_per_s published_gflop_per_s entry"
+        "model device dtype memory_format step threads batch ranks nodes rank entry"
     ).split() + SHARED,
     "epoch.csv": (
         "parameters dtype memory_format threads optimizer learning_rate epochs workers rank host target_accuracy "

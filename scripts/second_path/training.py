@@ -9,7 +9,7 @@ from statistics import mean, median
 
 from second_path.collectives import of_gpus, statistics_of
 from second_path.columns import COPIED
-from second_path.numbers import both, interval_of, middle, percentile
+from second_path.numbers import both, middle, of_ratio
 from second_path.run import Case, Launch, Row, Run, case_of, number
 
 STATES = "compute transfer wait_static wait_jitter input evaluation host".split()
@@ -38,33 +38,31 @@ def check_throughput(run: Run) -> None:
         run.expect_copy(table, row, next(iter(launches.values())), COPIED[table])
         slowest = {one: max((steps(one, row, rank) for rank in ranks_of(row)), key=median) for one in launches}
         statistics_of(run, table, row, slowest)
-        for percent in (95, 99):
-            tails = (percentile(values, percent) for values in slowest.values() if not run.imported)
-            run.expect(table, row, f"step_seconds_p{percent}", middle(tail for tail in tails if tail is not None))
         # Each rank by its own time.
         first = next(iter(launches.values()))
         batch = float(first["batch"])
         of_each = int(row["ranks"]) if run.imported else 1
         rates[case] = {one: sum(of_each * batch / median(steps(one, row, rank)) for rank in ranks_of(row)) for one in launches}
         rate = run.expect_over(table, row, "images_per_s", rates[case].values())
-        work = number(first.get("gflop_per_image"))
-        for share, peak in (("mfu", "roofline_gflop_per_s"), ("mfu_published", "published_gflop_per_s")):
-            most = number(first.get(peak))
-            run.expect(table, row, share, work * rate / most if work and most and rate else None)
+        for share in ("mfu", "mfu_published"):
+            run.expect(table, row, share, middle(run.of_launches(table, case, share)))
         of_gpus(run, table, row)
         watts, cards = number(row.get("gpu_watts", "")), int(row["ranks"]) if row["rank"] == "all" else 1
         if "gpu_joules_per_image" in row:
             known = watts and rate and row["origin"] != "emulated"
             run.expect(table, row, "gpu_joules_per_image", cards * watts / rate if known else None)
     for row in rows:
-        alone = run.by_round(rates.get((row["case_id"], "1", "1", "all", row["origin"]), {}))
-        here = run.by_round(rates[case_of(row)])
+        single = rates.get((row["case_id"], "1", "1", "all", row["origin"]), {})
+        alone, here = run.by_round(single), run.by_round(rates[case_of(row)])
         share = int(row["ranks"]) if row["rank"] == "all" else 1
-        ratios = [here[one] / (share * alone[one]) for one in both(here, alone)]
-        run.expect(table, row, "relative_to_one_rank", middle(ratios))
-        ends = interval_of(ratios)
-        run.expect(table, row, "relative_ci_low", ends and ends[0])
-        run.expect(table, row, "relative_ci_high", ends and ends[1])
+        ratio = median(rates[case_of(row)].values()) / (share * median(single.values())) if single else None
+        run.expect(table, row, "relative_to_one_rank", ratio)
+        # The rounds' interval, around that ratio.
+        rounds = both(here, alone) if ratio else []
+        a, b = ([values[one] for one in rounds] for values in (here, alone))
+        ends = of_ratio(a, b, True) if rounds else None
+        for end, name in enumerate(("relative_ci_low", "relative_ci_high")):
+            run.expect(table, row, name, ends and ratio and ratio * ends[end] / (mean(a) / mean(b)))
 
 
 @dataclass

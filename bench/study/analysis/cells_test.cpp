@@ -163,8 +163,9 @@ TEST(Origins, RelateEmulatedRanksToNoMeasuredOne) {
   relate_to_one_rank(rows, {{1, rows, {}}});
   EXPECT_EQ(rows[1].get("relative_to_one_rank"), "");
   EXPECT_EQ(rows[2].get("relative_to_one_rank"), "0.8");
-  rows.push_back(rows[0].set("origin", "emulated").set("images_per_s", 6));
-  rows.push_back(rows[0].set("origin", "measured").set("images_per_s", 10));
+  rows[0].set("origin", "emulated").set("images_per_s", 6);
+  rows.push_back(rows[0]);
+  rows[0].set("origin", "measured").set("images_per_s", 10);
   relate_to_one_rank(rows, {{1, rows, {}}});
   EXPECT_EQ(rows[1].get("relative_to_one_rank"), "1") << "one of its own kind";
 }

@@ -20,10 +20,19 @@ namespace scalebench {
 namespace {
 
 /// Columns of a case row, beside the time, whose value over launches is their median.
-constexpr std::string_view kMedians[]{"first_call_seconds", "skew_seconds", "replica_divergence",
-                                      "train_loss",         "samples",      "bound_busbw_gb_per_s",
-                                      "enqueue_seconds",    "sm_clock_mhz", "throttled_share",
-                                      "power_capped_share", "gpu_watts"};
+constexpr std::string_view kMedians[]{"first_call_seconds",
+                                      "skew_seconds",
+                                      "replica_divergence",
+                                      "train_loss",
+                                      "samples",
+                                      "enqueue_seconds",
+                                      "bound_busbw_gb_per_s",
+                                      "mfu",
+                                      "mfu_published",
+                                      "sm_clock_mhz",
+                                      "throttled_share",
+                                      "power_capped_share",
+                                      "gpu_watts"};
 
 /// Parts of an epoch's time: as it, their means, so that they sum to it.
 constexpr std::string_view kParts[]{"load_seconds",
@@ -141,7 +150,8 @@ void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
   set_statistics(row, over, converged);
   row.set("launches", cases.size());
   if (row.schema().has("interval")) row.set("interval", interval_label(interval.kind, "launches"));
-  if (text_in(*cases.front().row, "converged").empty()) row.set("converged", "");
+  const bool counted = row.schema().has("converged") && cases.front().row->get("converged").empty();
+  if (counted) row.set("converged", "");
 }
 
 /// Empty where a launch does not know it: then nobody knows of what the others would be a mean.
@@ -175,7 +185,6 @@ void set_rates(ResultRow& row, const std::vector<LaunchCase>& cases) {
     set_bandwidth(row, median);
   } else if (row.schema().file == throughput_schema().file) {
     set_interval(row, "images_per_s", across_launches(numbers(cases, "images_per_s")));
-    set_utilisation(row);
   } else if (row.schema().file == kernels_schema().file) {
     set_kernel_rates(row, median);
   } else if (row.schema().has("images_per_s")) {
@@ -342,17 +351,25 @@ void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
                         const std::vector<LaunchRows>& launches) {
   const Rounds rounds(launches);
   for (ResultRow& row : throughput_rows) {
-    ResultRow alone = row;
-    alone.set("ranks", 1).set("nodes", row.get("nodes").empty() ? "" : "1").set("rank", "all");
+    const auto one = std::ranges::find_if(throughput_rows, [&](const ResultRow& other) {
+      return other.get("case_id") == row.get("case_id") &&
+             other.get("origin") == row.get("origin") && other.get("ranks") == "1" &&
+             other.get("rank") == "all";
+    });
+    if (one == throughput_rows.end()) continue;
     const double ranks = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
-    const auto rate = [&](const ResultRow& of) { return column_of(rounds.of(of), "images_per_s"); };
-    const ByRound by_round = in_rounds(
-        rate(row), rate(alone), [&](double here, double one) { return here / (ranks * one); });
-    std::vector<double> ratios;
-    for (const auto& [round, value] : by_round) ratios.push_back(value);
-    const LaunchInterval ratio = across_launches(ratios);
-    row.set("relative_to_one_rank", ratio.value);
-    row.set("relative_ci_low", ratio.low).set("relative_ci_high", ratio.high);
+    const double ratio = number_in(row, "images_per_s") / (ranks * number_in(*one, "images_per_s"));
+    const ByRound alone = column_of(rounds.of(*one), "images_per_s");
+    std::vector<double> here, there;
+    for (const auto& [round, rate] : column_of(rounds.of(row), "images_per_s")) {
+      if (!alone.contains(round)) continue;
+      here.push_back(rate);
+      there.push_back(alone.at(round));
+    }
+    const LaunchInterval of_rounds = ratio_of_means(here, there, Sides::in_rounds);
+    row.set("relative_to_one_rank", ratio);
+    row.set("relative_ci_low", ratio * of_rounds.low / of_rounds.value);
+    row.set("relative_ci_high", ratio * of_rounds.high / of_rounds.value);
   }
 }
 

@@ -35,9 +35,9 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema
 /// What to say of a file whose last line rows_in() left out.
 std::string torn_text(const std::filesystem::path& file);
 
-/// Fills in `relative_to_one_rank` of throughput rows: in each round a rank's rate (of all ranks:
-/// their mean) over that of the single rank at N = 1; the median over the rounds that have both.
-/// Empty where ranks share a core, and are emulated, but the single one is measured.
+/// Fills in `relative_to_one_rank` of throughput rows: their rate over that of as many single ranks
+/// as they are of, with the interval of that ratio's rounds around it. Empty where ranks share a
+/// core, and are emulated, but the single one is measured.
 void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
                         const std::vector<LaunchRows>& launches);
 

@@ -47,9 +47,9 @@ std::vector<double> column_of(const std::vector<const ResultRow*>& samples,
 }
 
 void set_times(ResultRow& row, const Summary& summary) {
-  const std::string converged = row.get("converged");
+  const std::string converged = text_in(row, "converged");
   set_statistics(row, summary, false);
-  row.set("converged", converged);
+  if (row.schema().has("converged")) row.set("converged", converged);
 }
 
 std::string most_often_slowest(const std::vector<const ResultRow*>& samples) {
@@ -100,7 +100,6 @@ void set_throughput(ResultRow& row, const SamplesOfRank& samples) {
   if (sampled == 0) images = images_low = images_high = std::nan("");
   row.set("images_per_s", images).set("images_per_s_ci_low", images_low);
   row.set("images_per_s_ci_high", images_high);
-  set_utilisation(row);
   set_joules(row);
 }
 

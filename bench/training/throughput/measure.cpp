@@ -78,7 +78,6 @@ class StepTimer {
 };
 
 constexpr double kRoundSeconds = 0.5;
-constexpr double kTarget = 0.01;  // half-width of each rank's interval relative to its median
 
 /// Steps until the round's time is over on this rank, at least one. Returns why memory was not
 /// enough, or nothing.
@@ -181,7 +180,6 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     const double begin = local_seconds();
     release_kept_memory();
     held = std::make_unique<Trainer>(options.training.trainer, ranks.host, ranks.host, trace);
-    result.parameters = held->parameter_count();
     result.forward_flops = held->forward_flops();
     held->train_step();
     first_seconds = local_seconds() - begin;
@@ -218,7 +216,6 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     const bool enough =
         (wanted > 0 ? all_have_steps : all_narrow) || elapsed >= options.max_seconds;
     if (!enough) continue;
-    result.converged = all_narrow;
     result.failure = joint_failure(ranks.host, trainer.failure());
     result.remarks = trainer.remarks();
     result.step_seconds = gather_lists(ranks.host, std::move(mine));

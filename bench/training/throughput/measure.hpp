@@ -52,14 +52,14 @@ class MemoryLimit {
 // Training steps of all ranks at once, each timed by its own rank; no rank waits for another inside
 // a round, and a round lasts equally long on all, so that none finishes its share undisturbed.
 
+/// Half the width of each rank's interval relative to its median, with which it stops.
+inline constexpr double kTarget = 0.01;
+
 struct ThroughputResult {
-  TrainerOptions trainer;  // as resolved, this rank's
-  std::int64_t parameters = 0;
+  TrainerOptions trainer;                         // as resolved, this rank's
   double forward_flops = 0;                       // of one image
-  std::optional<BatchSearch> search;              // that found the batch
   std::vector<std::vector<double>> step_seconds;  // by rank, in measured order; on every rank
   std::vector<std::vector<DeviceSpell>> spells;   // by rank and step; empty: no card is watched
-  bool converged = false;
   std::string failure;          // why there is nothing, or nothing valid, in step_seconds
   bool out_of_memory = false;   // that is why
   bool too_few_images = false;  // or that: a step takes more than the data set has

@@ -46,53 +46,47 @@ ResultRow described(const ThroughputOptions& options, const ThroughputResult& re
                     const Recorder& recorder) {
   ResultRow row = recorder.case_row(canonical(options, result));
   row.set("model", result.trainer.choice.label);
-  if (result.parameters > 0) row.set("parameters", result.parameters);
   row.set("device", device_label(options.training.trainer));
   row.set("dtype", dtype_label(result.trainer.precision));
   row.set("memory_format", memory_format(result.trainer));
   row.set("step", kStepNames[static_cast<std::size_t>(result.trainer.step)]);
   row.set("threads", result.trainer.threads);
-  if (result.search) row.set("largest", 1).set("batches_tried", result.search->tried);
   // What is searched and not found has no number.
   if (result.trainer.batch > 0) row.set("batch", result.trainer.batch);
-  if (result.forward_flops > 0) {
-    row.set("gflop_per_image", kPassesOfTraining * result.forward_flops / 1e9);
-  }
   return row;
 }
 
-/// The sum over `ranks`, a precision or a device that is not known leaving its cell empty.
-void set_peaks(ResultRow& row, const ThroughputResult& result, const Roofline& roofline,
-               std::size_t first_rank, std::size_t ranks) {
-  const auto sum = [&](const std::vector<double>& by_rank) {
-    const auto begin = by_rank.begin() + static_cast<std::ptrdiff_t>(first_rank);
-    return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(ranks), 0.0) / 1e9;
-  };
+/// Which share of its devices' arithmetic a row uses: model FLOP/s over the peak FLOP/s of `ranks`
+/// (MFU). A precision or a device that is not known leaves its cell empty.
+void set_utilisation(ResultRow& row, const ThroughputResult& result, const Roofline& roofline,
+                     std::size_t first_rank, std::size_t ranks) {
+  if (result.forward_flops == 0) return;
+  const double flops = kPassesOfTraining * result.forward_flops * number_in(row, "images_per_s");
   const auto measured = roofline.flops.find(result.trainer.precision);
-  if (measured != roofline.flops.end()) row.set("roofline_gflop_per_s", sum(measured->second));
-  const auto published = published_flops(row.get("device"), result.trainer.precision);
-  if (published) {
-    row.set("published_gflop_per_s", *published * static_cast<double>(ranks) / 1e9);
+  if (measured != roofline.flops.end()) {
+    const auto begin = measured->second.begin() + static_cast<std::ptrdiff_t>(first_rank);
+    const auto end = begin + static_cast<std::ptrdiff_t>(ranks);
+    row.set("mfu", flops / std::accumulate(begin, end, 0.0));
   }
-  set_utilisation(row);
+  const auto published = published_flops(row.get("device"), result.trainer.precision);
+  if (published) row.set("mfu_published", flops / (*published * static_cast<double>(ranks)));
 }
 
 /// `row`: described.
 ResultRow row_for(ResultRow row, const ThroughputResult& result, const Summary& summary) {
   row.set("status", "ok").set("note", result.remarks);
-  set_statistics(row, summary, result.converged);
+  set_statistics(row, summary, false);
   const auto batch = static_cast<double>(result.trainer.batch);
   row.set("images_per_s", batch / summary.median);
   row.set("images_per_s_ci_low", batch / summary.ci_high);
   return row.set("images_per_s_ci_high", batch / summary.ci_low);
 }
 
-/// Collective. One row for each rank, then one for all; that one alone on one rank, with its host,
-/// and, with status failed, for a result with a failure.
+/// One row for each rank, then one for all; that one alone on one rank and, with status failed, for
+/// a result with a failure.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& options,
                                const ThroughputResult& result, const Roofline& roofline,
                                const Recorder& recorder) {
-  const std::vector<std::string> hosts = all_gather(ranks.host, ranks.session.host());
   ResultRow head = described(options, result, recorder);
   head.set("nodes", ranks.host.topology().nodes());
   if (!result.failure.empty()) {
@@ -106,10 +100,10 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   for (std::size_t rank = 0; rank < summaries.size(); ++rank) {
     if (summaries.size() > 1) {
       ResultRow& row = rows.emplace_back(row_for(head, result, summaries[rank]));
-      row.set("rank", rank).set("host", hosts[rank]);
+      row.set("rank", rank);
       set_spells(row, result.spells[rank]);
       set_joules(row);
-      set_peaks(row, result, roofline, rank, 1);
+      set_utilisation(row, result, roofline, rank, 1);
     }
     images += batch / summaries[rank].median;
     images_low += batch / summaries[rank].ci_high;
@@ -117,27 +111,27 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   }
   const auto slowest = std::ranges::max_element(summaries, {}, &Summary::median);
   ResultRow all = row_for(head, result, *slowest);
-  all.set("rank", "all").set("host", hosts.size() == 1 ? hosts.front() : "");
+  all.set("rank", "all");
   all.set("images_per_s", images);
   all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
   set_spells_of_cards(all, result.spells);
   set_joules(all);
-  set_peaks(all, result, roofline, 0, summaries.size());
+  set_utilisation(all, result, roofline, 0, summaries.size());
   rows.push_back(all);
   return rows;
 }
 
-/// Not collective: the row of a case that was not tried; `search`: because of what it found.
+/// Not collective: the row of a case that was not tried. `batch`: 0 for one that nobody knows; not
+/// given: as the options say.
 ResultRow skipped_row(const Ranks& ranks, const ThroughputOptions& options, const std::string& why,
-                      const Recorder& recorder, std::optional<BatchSearch> search) {
+                      const Recorder& recorder, std::optional<std::int64_t> batch) {
   ThroughputResult result;
   TrainerOptions possible = options.training.trainer;
   apply(StepVariant{}, possible);
   result.trainer = resolved(possible, ranks.session.size());
   const TrainerOptions& wanted = options.training.trainer;
   apply({wanted.precision, wanted.channels_last, wanted.step}, result.trainer);
-  if (search) result.trainer.batch = search->largest;
-  result.search = std::move(search);
+  if (batch) result.trainer.batch = *batch;
   ResultRow row = described(options, result, recorder);
   row.set("status", "skipped").set("note", why).set("rank", "all");
   return row.set("nodes", ranks.host.topology().nodes());
@@ -178,10 +172,15 @@ std::string throughput_head(const ThroughputOptions& options, int ranks, const R
   }
   return head + emulation_line() +
          fmt::format(
-             "{:>6} {:>13} {:>6} {:>7} {:>6} {:>20} {:>11} {:>11} {:>11} {:>12} {:>8} {:>6} "
-             "{:>7}\n",
-             "dtype", "format", "step", "batch", "rank", "host", "step (ms)", "low (ms)",
-             "high (ms)", "images/s", "J/image", "mfu", "steps");
+             "{:>6} {:>13} {:>6} {:>7} {:>6} {:>11} {:>11} {:>11} {:>12} {:>8} {:>6} {:>7}\n",
+             "dtype", "format", "step", "batch", "rank", "step (ms)", "low (ms)", "high (ms)",
+             "images/s", "J/image", "mfu", "steps");
+}
+
+/// Whether its interval is wider than 1 % either way, or nobody knows.
+bool is_wide(const ResultRow& row) {
+  const double width = number_in(row, "seconds_ci_high") - number_in(row, "seconds_ci_low");
+  return !(width <= 2 * kTarget * number_in(row, "seconds_median"));
 }
 
 std::string throughput_line(const ResultRow& row, const std::string& format) {
@@ -194,11 +193,11 @@ std::string throughput_line(const ResultRow& row, const std::string& format) {
     return fmt::format("{} {}: {}\n", way, row.get("status"), row.get("note"));
   }
   return fmt::format(
-      "{} {:>20} {:>11} {:>11} {:>11} {:>12} {:>8} {:>6} {:>7}{}\n", way, row.get("host"),
+      "{} {:>11} {:>11} {:>11} {:>12} {:>8} {:>6} {:>7}{}\n", way,
       scaled(row.get("seconds_median"), 1e3, 3), scaled(row.get("seconds_ci_low"), 1e3, 3),
       scaled(row.get("seconds_ci_high"), 1e3, 3), scaled(row.get("images_per_s"), 1, 1),
       scaled(row.get("gpu_joules_per_image"), 1, 4), scaled(row.get("mfu"), 1, 2),
-      row.get("repetitions"), row.get("converged") == "1" ? "" : "*");
+      row.get("repetitions"), is_wide(row) ? "*" : "");
 }
 
 /// Why the device or the model cannot do it this way; empty: they can.
@@ -251,7 +250,7 @@ class ThroughputRun {
     if (batch != kLargestBatch && is_again(batch == 0 ? trainer.choice.batch : batch)) return;
     const MemoryLimit limit(trainer, options_.memory_limit);
     if (!lacking_.empty()) {
-      skip(lacking_, batch == kLargestBatch ? std::optional(BatchSearch{}) : std::nullopt);
+      skip(lacking_, batch == kLargestBatch ? std::optional<std::int64_t>(0) : std::nullopt);
     } else if (batch == kLargestBatch) {
       largest();
     } else if (too_big_ && batch > *too_big_) {
@@ -291,7 +290,7 @@ class ThroughputRun {
   }
 
   void largest() {
-    if (!not_found_.empty()) return skip(not_found_, search_);
+    if (!not_found_.empty()) return skip(not_found_, search_->largest);
     if (!listed_.insert(search_->largest).second) {
       console_.note(fmt::format("the largest batch is {}, which is listed too, and measured once",
                                 search_->largest));
@@ -311,18 +310,18 @@ class ThroughputRun {
     ThroughputResult result = measure_throughput(ranks_, options_);
     ranks_.watchdog.end_cell();
     if (result.too_few_images) return skip(result.failure);
-    if (search_ && search_->largest == result.trainer.batch) result.search = search_;
-    if (result.search && result.search->all_fit) {
-      result.remarks += fmt::format("{}memory holds more than the data set has",
-                                    result.remarks.empty() ? "" : "; ");
+    if (search_ && search_->largest == result.trainer.batch) {
+      result.remarks +=
+          fmt::format("{}the largest batch that {}: tried {}", result.remarks.empty() ? "" : "; ",
+                      search_->all_fit ? "the data set has" : "memory holds", search_->tried);
     }
     report(rows_of(ranks_, options_, result, roofline_, recorder_));
     for (const ResultRow& row : samples_of(options_, result, recorder_)) recorder_.write(row);
     if (result.out_of_memory) too_big_ = result.trainer.batch;
   }
 
-  void skip(const std::string& why, std::optional<BatchSearch> search = {}) {
-    report({skipped_row(ranks_, options_, why, recorder_, std::move(search))});
+  void skip(const std::string& why, std::optional<std::int64_t> batch = {}) {
+    report({skipped_row(ranks_, options_, why, recorder_, batch)});
   }
 
   void report(const std::vector<ResultRow>& rows) {
