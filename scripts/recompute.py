@@ -23,7 +23,7 @@ from second_path.comparison import check_comparison
 from second_path.fits import check_fits
 from second_path.kernels import check_kernels
 from second_path.run import Run, has_ended, is_import
-from second_path.training import check_accuracy, check_epochs, check_throughput
+from second_path.training import check_epochs, check_throughput
 
 
 def recompute(folder: Path) -> Run:
@@ -34,7 +34,6 @@ def checked(run: Run) -> Run:
     check_kernels(run)
     seconds = check_allreduce(run)
     check_throughput(run)
-    check_accuracy(run)
     legs = check_epochs(run)
     check_scaling(run, legs)
     if not run.imported:

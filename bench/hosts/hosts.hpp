@@ -11,6 +11,7 @@
 #include "bench/hosts/verdict.hpp"
 #include "bench/program/program.hpp"
 #include "bench/program/recorder.hpp"
+#include "bench/record/result_row.hpp"
 
 namespace scalebench {
 

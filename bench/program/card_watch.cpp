@@ -28,7 +28,6 @@ void set_spell(ResultRow& sample, const DeviceSpell& spell) {
   sample.set("sm_clock_mhz", spell.clock_mhz);
   if (!spell.reasons) return;
   sample.set("throttle_reasons", throttle_reasons(*spell.reasons));
-  sample.set("throttled", is_throttled(*spell.reasons) ? 1 : 0);
 }
 
 void set_spells(ResultRow& row, std::span<const DeviceSpell> repetitions) {

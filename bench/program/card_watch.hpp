@@ -61,7 +61,7 @@ struct DeviceSummary {
 };
 DeviceSummary summary_of(std::span<const DeviceSpell> repetitions);
 
-/// Of samples.csv: sm_clock_mhz, throttle_reasons, throttled. What is unknown stays empty.
+/// Of samples.csv: sm_clock_mhz and throttle_reasons. What is unknown stays empty.
 void set_spell(ResultRow& sample, const DeviceSpell& spell);
 
 /// Of a case file: sm_clock_mhz, throttled_share, power_capped_share, gpu_watts.

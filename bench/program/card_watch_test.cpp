@@ -119,13 +119,10 @@ TEST(DeviceSpell, ACaseHasSharesOfWhatIsKnown) {
 TEST(DeviceColumns, UnknownIsEmptyAndZeroIsNot) {
   ResultRow sample(samples_schema());
   set_spell(sample, {});
-  EXPECT_EQ(sample.get("throttled") + sample.get("throttle_reasons") + sample.get("sm_clock_mhz"),
-            "");
+  EXPECT_EQ(sample.get("throttle_reasons") + sample.get("sm_clock_mhz"), "");
   set_spell(sample, spell(1700, 0));
-  EXPECT_EQ(sample.get("throttled"), "0");
   EXPECT_EQ(sample.get("throttle_reasons"), "none");
   set_spell(sample, spell(1700, kPowerCap | kHot));
-  EXPECT_EQ(sample.get("throttled"), "1");
   EXPECT_EQ(sample.get("throttle_reasons"), "sw_power_cap;hw_thermal_slowdown");
   for (const Schema* schema : {&throughput_schema(), &kernels_schema()}) {
     ResultRow row(*schema);

@@ -91,18 +91,6 @@ double best_seconds(Memory memory, const Call& call) {
   return best;
 }
 
-double bytes_per_second(Memory memory) {
-  const std::size_t bytes = std::size_t{memory == Memory::device ? 512U : 64U} << 20U;
-  const std::size_t count = bytes / sizeof(float);
-  const Buffer a(count, DType::float32, memory), b(count, DType::float32, memory),
-      c(count, DType::float32, memory);
-  const double copy =
-      best_seconds(memory, [&](DeviceStream stream) { stream_copy(b.span(), a.span(), stream); });
-  const double triad = best_seconds(
-      memory, [&](DeviceStream stream) { stream_triad(a.span(), b.span(), c.span(), 3, stream); });
-  return static_cast<double>(bytes) * std::max(2 / copy, 3 / triad);
-}
-
 DType dtype_of(Precision precision) {
   if (precision == Precision::bfloat16) return DType::bfloat16;
   return precision == Precision::fp16 ? DType::float16 : DType::float32;
@@ -173,7 +161,6 @@ Roofline measure_roofline(const Ranks& ranks, const TrainerOptions& trainer,
     }
     return all_gather(ranks.host, mine);
   };
-  roofline.bytes_per_s = everywhere([&] { return bytes_per_second(memory); });
   for (const Precision precision : precisions) {
     if (roofline.flops.contains(precision)) continue;
     const auto all = everywhere([&] { return flops(memory, precision); });
@@ -181,7 +168,7 @@ Roofline measure_roofline(const Ranks& ranks, const TrainerOptions& trainer,
     if (known) roofline.flops[precision] = all;
   }
   roofline.failure = joint_failure(ranks.host, why);
-  if (!roofline.failure.empty()) return {{}, {}, roofline.failure};
+  if (!roofline.failure.empty()) return {{}, roofline.failure};
   return roofline;
 }
 

@@ -10,14 +10,7 @@ from second_path.numbers import Ends, both, interval_name, of_difference, of_mea
 from second_path.run import Row, Run, case_of, number
 from second_path.training import JOINED, STATES, Leg
 
-OF_EPOCH = (
-    "test_accuracy test_accuracy_ci_low test_accuracy_ci_high target_accuracy epochs_to_target epochs_to_target_ci_low "
-    "epochs_to_target_ci_high seconds_to_target last_rank last_rank_share energy_counters joules joules_ci_low "
-    "joules_ci_high joules_per_image samples"
-).split()
-LIKE = (
-    "model device dtype memory_format threads dataset scaling optimizer learning_rate loader_threads"
-).split()
+LIKE = "model device dtype settings threads dataset scaling optimizer".split()
 
 
 def are_alike(one: Leg, other: Leg) -> bool:
@@ -28,14 +21,14 @@ def are_alike(one: Leg, other: Leg) -> bool:
     aside = any(leg.row["gradient_sync"] == "barrier_only" and not leg.row["target_accuracy"] for leg in (one, other))
     if len(targets) > 1 and not aside:
         return False
-    columns += ["epochs"] if targets == {""} else []
     return all(one.row[column] == other.row[column] for column in columns)
 
 
 def images_of_one(leg: Leg) -> float:
     """All that it has, or in weak scaling those of one worker."""
-    weak = leg.row["scaling"] == "weak"
-    return (leg.images or 0) / (int(leg.row.get("workers") or leg.row["ranks"]) if weak else 1)
+    parts, share = (number(leg.row["global_batch"]) or 0) / (number(leg.row["batch"]) or 1), number(leg.row["share_of"]) or 1
+    workers = int(parts / share) or int(leg.row["ranks"])
+    return (leg.images or 0) / (workers if leg.row["scaling"] == "weak" else 1)
 
 
 def base_of(leg: Leg, legs: list[Leg], sync: str, share: str = "1") -> Leg | None:
@@ -94,7 +87,7 @@ class Scaled:
         """Batch and contention instead of compute where a share ran alone; the host's is what others leave."""
         assert self.base is not None
         legs = (self.leg, self.base)
-        is_joined = any(not leg.by_round[one]["transfer_seconds"] for leg in legs for one in self.rounds or leg.by_round)
+        is_joined = any(not leg.by_round[one]["wait_static_seconds"] for leg in legs for one in self.rounds or leg.by_round)
         names = JOINED if is_joined else STATES
         here, alone = ({name: self.of(leg, leg.state(name)) for name in names[:-1]} for leg in legs)
         if not all([*here.values(), *alone.values()]):
@@ -113,11 +106,8 @@ class Scaled:
         return max((name for name, (value, _) in self.losses.items() if value > 0), key=lambda name: self.losses[name][0], default="")
 
 
-def _joules(leg: Leg, like: Leg) -> dict[int, float]:
-    """Where the same was counted as the table says of `like`."""
-    counters = like.published.get("energy_counters")
-    values = {one: number(row.get("joules")) for one, row in leg.by_round.items() if row.get("energy_counters") == counters}
-    return {one: value for one, value in values.items() if value is not None}
+def _joules(leg: Leg) -> dict[int, float]:
+    return {one: joules for one, row in leg.by_round.items() if (joules := number(row["joules"])) is not None}
 
 
 def _to_target(leg: Leg) -> dict[int, float]:
@@ -135,12 +125,12 @@ def check_scaling(run: Run, legs: list[Leg]) -> None:
             if one.base and not (one.base.images and one.leg.images):
                 one.base, one.losses = None, {}
         found = found if any(one.base for one in found if one.n > 1) else []
-    of_losses = {(*case_of(one, "all"), one["loss"]): one for one in run.tables.get("losses.csv", [])}
+    of_losses = {(*case_of(one), one["loss"]): one for one in run.tables.get("losses.csv", [])}
     rows, names = run.tables.get(table, []), strategies(run)
     summary = {tuple(row[name] for name in NAMES): row for row in run.tables.get("summary.csv", [])}
     run.expect_rows("summary.csv", names, (tuple(row[name] for name in NAMES) for row in run.tables.get("summary.csv", [])))
     for row, name in zip(rows, names):
-        one = next((one for one in found if case_of(one.leg.row) == case_of(row, "all")), None)
+        one = next((one for one in found if case_of(one.leg.row) == case_of(row)), None)
         if one:
             _check_row(run, row, one)
         if short := summary.get(name):
@@ -157,22 +147,22 @@ def check_scaling(run: Run, legs: list[Leg]) -> None:
     for row in rows:
         if row["status"] in ("failed", "skipped") and not row["measured_seconds"] and row["note"] in run.why_lost:
             run.leave(table, row, row, "of a launch that gave nothing")
-    there = [case_of(row, "all") for row in rows if row["status"] == "ok" or row["measured_seconds"]]
+    there = [case_of(row) for row in rows if row["status"] == "ok" or row["measured_seconds"]]
     run.expect_rows(table, (case_of(one.leg.row) for one in found), there)
     run.expect_rows("losses.csv", ((*case_of(one.leg.row), name) for one in found for name in one.losses),
-                    ((*case_of(one, "all"), one["loss"]) for one in run.tables.get("losses.csv", [])))  # fmt: skip
+                    ((*case_of(one), one["loss"]) for one in run.tables.get("losses.csv", [])))  # fmt: skip
 
 
 NAMES = ("model", "strategy", "scaling", "ranks")
-TELLING = ("allreduce transport device dtype memory_format threads dataset global_batch batch optimizer learning_rate samples "
-           "loader_threads target_accuracy nodes origin").split()  # fmt: skip
+TELLING = ("allreduce transport device dtype threads dataset global_batch batch optimizer settings samples target_accuracy nodes "
+           "origin").split()  # fmt: skip
 
 
 def strategies(run: Run) -> list[tuple[str, ...]]:
     """Of the rows of scaling.csv: the gradient sync, and what tells it from those that are called the same."""
     scaling = run.tables.get("scaling.csv", [])
-    epochs = {case_of(row): row for row in run.tables.get("epoch.csv", []) if row["rank"] == "all"}
-    cells = [epochs.get(case_of(row, "all"), row) for row in scaling]
+    epochs = {case_of(row): row for row in run.tables.get("epoch.csv", [])}
+    cells = [epochs.get(case_of(row), row) for row in scaling]
 
     def text(row: Row, column: str) -> str:
         text = row.get(column, "")
@@ -193,8 +183,7 @@ def strategies(run: Run) -> list[tuple[str, ...]]:
 def _check_row(run: Run, row: Row, one: Scaled) -> None:
     table, leg, base, n = "scaling.csv", one.leg, one.base, one.n
     run.expect_copy(table, row, leg.row, COPIED[table])
-    for name in OF_EPOCH:
-        run.expect_made(table, row, name, ("epoch.csv", leg.published, name))
+    run.expect_made(table, row, "joules", ("epoch.csv", leg.published, "joules"))
     run.expect_text(table, row, "status", "ok" if base else row["status"] if "no speedup" in row["note"] else "failed")
     t, h = one.of(leg), one.of(base) if base else []
     ideal = one.rho * mean(h) / n if h else None
@@ -212,14 +201,11 @@ def _check_row(run: Run, row: Row, one: Scaled) -> None:
     run.expect(table, row, "karp_flatt", (1 / (n * e) - 1 / n) / (1 - 1 / n) if e and n > 1 else None)
     run.expect(table, row, "lost_seconds", mean(t) - ideal if ideal is not None else None)
     raw_rho = (leg.images or 0) / (one.raw.images or 1) if one.raw else 1.0
-    raw, raw_ends = one.ratio(one.of(one.raw), t, raw_rho / n) if base else (None, None)
-    run.expect(table, row, "efficiency_raw", raw)
-    run.expect_both(table, row, "efficiency_raw", raw_ends)
+    run.expect(table, row, "efficiency_raw", one.ratio(one.of(one.raw), t, raw_rho / n)[0] if base else None)
     stat, stat_ends = one.ratio(one.of(base, _to_target(base)), one.of(leg, _to_target(leg)), 1) if base else (None, None)
     run.expect(table, row, "efficiency_statistical", stat)
     run.expect_both(table, row, "efficiency_statistical", stat_ends)
-    run.expect(table, row, "efficiency_to_accuracy", e * stat if e and stat else None)
-    joules, joules_ends = one.ratio(one.of(base, _joules(base, leg)), one.of(leg, _joules(leg, leg)), one.rho) if base else (None, None)
+    joules, joules_ends = one.ratio(one.of(base, _joules(base)), one.of(leg, _joules(leg)), one.rho) if base else (None, None)
     run.expect(table, row, "energy_ratio", joules)
     run.expect_both(table, row, "energy_ratio", joules_ends)
 

@@ -4,7 +4,6 @@ not. COPIED: what a row says of its case; it has to stand so in the row of a lau
 from __future__ import annotations
 
 NAMES = "a name, no result"
-EPOCH = "raw: as the launch wrote it after an epoch; of the last one epoch.csv has it too"
 # Files in a run's folder that are no table of results made of its samples.
 FILES_WITHOUT = {
     "samples.csv": "the raw samples themselves",
@@ -18,10 +17,6 @@ WITHOUT = {
     ("", "case_id"): "a hash of the parameters, by which rows are found here",
     ("", "note"): "words",
     ("summary.csv", "trust"): "words, of what scaling.csv says",
-    ("accuracy.csv", "status"): EPOCH,
-    ("accuracy.csv", "train_loss"): EPOCH,
-    ("accuracy.csv", "test_loss"): EPOCH,
-    ("accuracy.csv", "test_accuracy"): EPOCH,
 }
 
 def is_difference(table: str, column: str) -> bool:
@@ -40,10 +35,8 @@ COPIED = {
         "model device dtype memory_format step threads batch ranks nodes rank entry"
     ).split() + SHARED,
     "epoch.csv": (
-        "parameters dtype memory_format threads optimizer learning_rate epochs workers rank host target_accuracy "
-        "replicas_equal share_of loader_threads energy_counters entry"
+        "parameters dtype settings threads optimizer target_accuracy share_of entry"
     ).split() + SHARED + TRAINING,
-    "accuracy.csv": [*SHARED, *"model gradient_sync dataset scaling global_batch ranks samples".split()],
-    "scaling.csv": [*SHARED, "entry", *TRAINING, "optimizer", "learning_rate"],
-    "losses.csv": [*SHARED, *"entry model gradient_sync scaling ranks nodes".split()],
+    "scaling.csv": [*SHARED, *"entry model gradient_sync scaling ranks nodes".split()],
+    "losses.csv": [*SHARED, *"entry gradient_sync ranks nodes".split()],
 }

@@ -78,6 +78,7 @@ class Run:
         self.skews: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)
         self.slowest: dict[tuple[Launch, str, str, str], list[str]] = defaultdict(list)
         self.images: dict[tuple[Launch, str, str, str], float] = {}
+        self.accuracies: dict[tuple[Launch, str, str], list[float | None]] = defaultdict(list)  # of epochs, in their order
         for row in read(folder / "samples.csv"):
             key = int(row["launch"]), row["case_id"], row["ranks"], row["rank"]
             self.seconds[key].append(float(row["seconds"]))
@@ -86,9 +87,7 @@ class Run:
                 self.slowest[key].append(row["slowest_rank"])
             if row["samples"]:
                 self.images[key] = float(row["samples"])
-        self.accuracy: dict[tuple[Launch, str, str], list[Row]] = defaultdict(list)
-        for row in read(folder / "accuracy.csv"):
-            self.accuracy[int(row["launch"]), row["case_id"], row["ranks"]].append(row)
+            self.accuracies[key[:3]].append(number(row["test_accuracy"]))
         manifest = manifest_of(folder)
         self.without_result = {launch["number"] for launch in manifest["launches"] if launch["status"] != "ok"}
         self.why_lost = {launch.get("note", "") for launch in manifest["launches"] if launch["status"] in ("failed", "skipped")}
@@ -258,7 +257,7 @@ class Run:
                 continue
             state = "wrong" if "wrong" in states else "ok" if "ok" in states else states[0]
             self.expect_text(table, row, "status", state)
-            if state == "ok" and self.imported and not any(one["seconds_median"] for one in launches):
+            if state == "ok" and self.imported and not any(one.get("seconds_median") or one.get("seconds") for one in launches):
                 self.leave(table, row, row, "an import without a time")
             elif state == "ok":
                 ok.append(row)

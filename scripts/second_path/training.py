@@ -2,8 +2,6 @@
 """throughput.csv and epoch.csv."""
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import mean, median
 
@@ -14,9 +12,7 @@ from second_path.run import Case, Launch, Row, Run, case_of, number
 
 STATES = "compute transfer wait_static wait_jitter input evaluation host".split()
 JOINED = "compute transfer_and_wait input evaluation host".split()  # where clocks of hosts tell no more
-PHASES = "load forward backward sync update other".split()
-PARTS = [f"{name}_seconds" for name in (
-    *PHASES, *STATES, "wait", "hidden", "concurrent", "transfer_and_wait", "clock_residual", "attribution_error")] + ["clock_drift_ppm"]  # fmt: skip
+PARTS = [*(f"{name}_seconds" for name in STATES if name not in ("transfer", "host")), "joules"]
 
 
 def check_throughput(run: Run) -> None:
@@ -77,155 +73,72 @@ class Leg:
     to_target: dict[int, float | None] = field(default_factory=dict)  # epochs; None: never
 
     def state(self, name: str) -> dict[int, float]:
-        values = {one: number(row.get(f"{name}_seconds")) for one, row in self.by_round.items()}
+        values = {one: seconds_of(row, name) for one, row in self.by_round.items()}
         return {one: value for one, value in values.items() if value is not None}
 
 
-def _reached(run: Run, launch: Launch, row: Row) -> tuple[float, float] | None:
-    """Epochs and seconds until the target."""
-    target, epochs = number(row["target_accuracy"]), run.accuracy[launch, row["case_id"], row["ranks"]]
-    for epoch in epochs:
-        accuracy, so_far = number(epoch["test_accuracy"]), number(epoch["seconds_so_far"])
-        if target is not None and accuracy is not None and accuracy >= target and so_far is not None:
-            return float(epoch["epoch"]), so_far
-    said = number(row["epochs_to_target"]), number(row["seconds_to_target"])
+def seconds_of(row: Row, state: str) -> float | None:
+    """Transfer and waiting together are the transfer where they cannot be told apart, else their sum."""
+    if state != "transfer_and_wait" or not row["wait_static_seconds"]:
+        return number(row["transfer_seconds" if state == "transfer_and_wait" else f"{state}_seconds"])
+    return sum(float(row[f"{name}_seconds"]) for name in ("transfer", "wait_static", "wait_jitter"))
+
+
+def _reached(run: Run, launch: Launch, row: Row) -> float | None:
+    """Epochs until the target."""
+    target, accuracies = number(row["target_accuracy"]), run.accuracies[launch, row["case_id"], row["ranks"]]
+    for epoch, accuracy in enumerate(accuracies, 1):
+        if target is not None and accuracy is not None and accuracy >= target:
+            return float(epoch)
     # An import may have a result and no epochs.
-    return said if run.imported and not epochs and None not in said else None
+    known = any(one is not None for one in accuracies)
+    return number(row["epochs_to_target"]) if run.imported and not known else None
 
 
 def _check_learning(run: Run, row: Row, launches: dict[Launch, Row]) -> dict[Launch, float | None]:
     table = "epoch.csv"
-    last = [run.accuracy[one, row["case_id"], row["ranks"]][-1:] for one in launches]
-    final = [epochs[0] for epochs in last if epochs]
-    for column in ("train_loss", "test_accuracy"):
-        # An import has a result and no epochs.
-        values = [number(epoch[column]) for epoch in final] or run.of_launches(table, case_of(row), column)
-        known = [value for value in values if value is not None]
-        run.expect(table, row, column, middle(known))
-        if column == "test_accuracy":
-            run.expect_ends(table, row, column, known)
+    last = [run.accuracies[one, row["case_id"], row["ranks"]][-1:] for one in launches]
+    known = [one[0] for one in last if one and one[0] is not None]
+    run.expect(table, row, "test_accuracy", middle(known or run.of_launches(table, case_of(row), "test_accuracy")))
     reached = {one: _reached(run, one, of) for one, of in launches.items()}
-    known = [one for one in reached.values() if one is not None]
-    known = known if len(known) == len(reached) else []
-    run.expect_mean(table, row, "epochs_to_target", (one[0] for one in known))
-    run.expect(table, row, "seconds_to_target", mean(one[1] for one in known) if known else None)
-    return {launch: one and one[0] for launch, one in reached.items()}
-
-
-def check_accuracy(run: Run) -> None:
-    """Each epoch of each launch: its time as in samples.csv, its parameters as in the row of the launch."""
-    table = "accuracy.csv"
-    if not (run.folder / table).exists():
-        return
-    all_of = {(str(launch), row["case_id"], row["ranks"]): row
-              for rows in run.rows["epoch.csv"].values() for launch, row in rows.items()
-              if row["rank"] == "all" and launch not in run.without_result}  # fmt: skip
-    times = {key: run.seconds[int(key[0]), key[1], key[2], ""] for key in all_of}
-    rows = run.tables.get(table, [])
-    # A log may tell an accuracy without a time.
-    epochs = Counter((row["launch"], row["case_id"], row["ranks"]) for row in rows)
-    untimed = {key for key in times if run.imported and epochs[key] != len(times[key])}
-    published = []
-    for row in rows:
-        key = row["launch"], row["case_id"], row["ranks"]
-        if number(key[0]) in run.without_result:
-            run.leave(table, row, row, "an epoch of a launch that failed")
-            continue
-        published.append((*key, row["epoch"]))
-        epoch = int(number(row["epoch"]) or 0)
-        if key in all_of:
-            run.expect_copy(table, row, all_of[key], COPIED[table])
-        else:
-            run.leave(table, row, row, "of no launch's row")
-        if key in untimed:
-            run.leave(table, row, "launch round epoch seconds seconds_so_far".split(), "an import without the times of all epochs")
-        elif 1 <= epoch <= len(times.get(key, [])):
-            run.expect_text(table, row, "launch", key[0])
-            run.expect_text(table, row, "epoch", str(epoch))
-            run.expect_text(table, row, "round", str(run.round_of.get(int(key[0]), "")))
-            run.expect(table, row, "seconds", times[key][epoch - 1])
-            run.expect(table, row, "seconds_so_far", sum(times[key][:epoch]))
-    known = [row for row in published if row[:3] not in untimed]
-    run.expect_rows(table, [(*key, str(place + 1)) for key in set(all_of) - untimed for place in range(len(times[key]))], known)
+    epochs = [one for one in reached.values() if one is not None]
+    run.expect(table, row, "epochs_to_target", mean(epochs) if epochs and len(epochs) == len(reached) else None)
+    return reached
 
 
 def _check_parts(run: Run, row: Row, launches: dict[Launch, Row]) -> None:
     """Means, where all launches know them; the rank that was last where they agree on it."""
     table = "epoch.csv"
+
+    def whole(values: list[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return mean(known) if len(known) == len(launches) else None
+
     for column in PARTS:
-        values = [value for one in launches.values() if (value := number(one.get(column))) is not None]
-        run.expect(table, row, column, mean(values) if values and len(values) == len(launches) else None)
-    last = {one.get("last_rank", "") for one in launches.values()}
+        run.expect(table, row, column, whole([number(one[column]) for one in launches.values()]))
+    parted = all(one["wait_static_seconds"] for one in launches.values())
+    transfer = "transfer" if parted else "transfer_and_wait"
+    run.expect(table, row, "transfer_seconds", whole([seconds_of(one, transfer) for one in launches.values()]))
+    last = {one["last_rank"] for one in launches.values()}
     run.expect_text(table, row, "last_rank", last.pop() if len(last) == 1 else "")
-    shares = [value for one in launches.values() if (value := number(one.get("last_rank_share"))) is not None]
-    run.expect(table, row, "last_rank_share", mean(shares) if shares and not last else None)
-
-
-def _check_sums(run: Run, row: Row, published: list[Row]) -> None:
-    """What is documented to sum, sums in the table itself."""
-    table = "epoch.csv"
-    joined = not row.get("transfer_seconds") and row.get("transfer_and_wait_seconds")
-    for names in (PHASES, JOINED if joined else STATES):
-        if row.get(f"{names[0]}_seconds"):
-            run.expect(table, row, "seconds_median", sum(float(row[f"{name}_seconds"]) for name in names))
-    ranks = [one for one in published if one["rank"] != "all" and "seconds_median" in one and case_of(one, "all") == case_of(row)]
-    for name in ("wait", "compute", "transfer", "transfer_and_wait") if ranks else ():
-        if row.get(f"{name}_seconds"):
-            run.expect(table, row, f"{name}_seconds", mean(float(one[f"{name}_seconds"]) for one in ranks))
-
-
-def _check_imported_sums(run: Run, launches: dict[Launch, Row], epochs: dict[Launch, list[float]]) -> None:
-    """Where a log tells phases and no states, these are made of them, and their sum is the mean epoch."""
-    for launch, row in launches.items():
-        if row["forward_seconds"] and row["transfer_and_wait_seconds"]:
-            phase = {name: number(row[f"{name}_seconds"]) or 0 for name in (*PHASES, "evaluation")}
-            made = {
-                "compute": phase["forward"] + phase["backward"] + phase["update"], "transfer_and_wait": phase["sync"],
-                "input": phase["load"], "evaluation": phase["evaluation"],
-            }  # fmt: skip
-            whole = mean(epochs[launch])
-            made["host"] = whole - sum(made.values())
-            for name, value in made.items():
-                run.check_launch(launch, "epoch.csv", row, f"{name}_seconds", value, whole)
-
-
-def _check_energy(run: Run, row: Row, launches: dict[Launch, Row], images: float | None) -> None:
-    """Of launches in which the same was counted as in the first that knows it."""
-    table = "epoch.csv"
-    known = [one for one in launches.values() if one.get("joules")]
-    counters = known[0]["energy_counters"] if known else next(iter(launches.values())).get("energy_counters", "")
-    run.expect_text(table, row, "energy_counters", counters)
-    joules = run.expect_mean(table, row, "joules", (float(one["joules"]) for one in known if one["energy_counters"] == counters))
-    run.expect(table, row, "joules_per_image", joules / images if joules and images else None)
 
 
 def check_epochs(run: Run) -> list[Leg]:
-    """The row of all ranks of each case, with what its launches say."""
+    """Each case, with what its launches say."""
     table, legs = "epoch.csv", []
     published = run.measured(table)
     for row in published:
         case = case_of(row)
         launches = run.launches_of(table, case)
         first = next(iter(launches.values()))
-        run.expect_copy(table, row, first, (name for name in COPIED[table] if name != "energy_counters"))
-        rank = "" if row["rank"] == "all" else row["rank"]
-        epochs = {one: run.seconds[one, row["case_id"], row["ranks"], rank] for one in launches}
-        seconds = mean(statistics_of(run, table, row, epochs))
+        run.expect_copy(table, row, first, COPIED[table])
+        epochs = {one: run.seconds[one, row["case_id"], row["ranks"], ""] for one in launches}
+        statistics_of(run, table, row, epochs)
         every = [run.images.get((one, row["case_id"], row["ranks"], "")) for one in launches]
         images = middle(value for value in every if value is not None)
         run.expect(table, row, "samples", images)
-        counted = run.images.get((next(iter(launches)), row["case_id"], row["ranks"], rank))
-        run.expect(table, row, "images_per_s", counted / seconds if counted else None)
-        run.expect(table, row, "replica_divergence", middle(run.of_launches(table, case, "replica_divergence")))
         to_target = _check_learning(run, row, launches)
         _check_parts(run, row, launches)
-        _check_energy(run, row, launches, images)
-        if row["rank"] != "all":
-            continue
-        if run.imported:
-            _check_imported_sums(run, launches, epochs)
-        else:
-            _check_sums(run, row, published)
         keys = {one: one if run.imported else run.round_of[one] for one in launches}
         legs.append(Leg(first, row, {keys[one]: median(values) for one, values in epochs.items()}, images,
                         {keys[one]: of for one, of in launches.items()},

@@ -25,7 +25,7 @@ NAMES = {
     "host": "host",
 }
 # What a row of losses.csv and its row of scaling.csv have in common.
-CASE = ("case_id", "origin", "model", "gradient_sync", "scaling", "ranks", "nodes")
+CASE = ("case_id", "origin", "gradient_sync", "ranks", "nodes")
 
 
 @dataclass(frozen=True)

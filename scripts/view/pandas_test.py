@@ -60,7 +60,7 @@ class SixLines(unittest.TestCase):
         run = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (run / "summary.csv").write_text(SUMMARY, encoding="utf-8")
         seconds = {1: 2.0, 2: 5.0}  # the same case and N on one host and on two
-        head, rows = "case_id,status,ranks,nodes,rank,seconds_median", {n: f"a,ok,2,{n},all,{time}" for n, time in seconds.items()}
+        head, rows = "case_id,status,ranks,nodes,seconds", {n: f"a,ok,2,{n},{time}" for n, time in seconds.items()}
         (run / "epoch.csv").write_text("\n".join((head, *rows.values(), "")), encoding="utf-8")
         of_launches = (f"{n},{row}" for n, row in rows.items())
         (run / "launches").mkdir()

@@ -52,7 +52,8 @@ double number_or_none(const std::string& text) {
 
 void add(Cell& cell, const ResultRow& row, int round) {
   const std::string& status = row.get("status");
-  const double median = number_or_none(row.get("seconds_median"));
+  const std::string& seconds = row.get(time_column(row.schema()));
+  const double median = number_or_none(seconds);
   if (status == "ok" && median > 0) {
     cell.seconds.push_back(median);
     cell.rounds.push_back(round);
@@ -67,7 +68,7 @@ void add(Cell& cell, const ResultRow& row, int round) {
     cell.status = status == "ok" ? "wrong" : status;
     cell.note = row.get("note");
     if (status == "ok" && cell.note.empty()) {
-      cell.note = fmt::format("seconds_median is '{}'", row.get("seconds_median"));
+      cell.note = fmt::format("{} is '{}'", time_column(row.schema()), seconds);
     }
   } else if (cell.status == "ok" && cell.seconds.empty()) {
     cell.status = status;
@@ -178,13 +179,13 @@ std::string label_of(const ResultRow& row) {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 31> kParameters{
-    "kernel",         "algorithm",       "model",      "gradient_sync", "allreduce", "transport",
-    "memory",         "device",          "dtype",      "memory_format", "op",        "placement",
-    "mode",           "cache",           "size_bytes", "threads",       "dataset",   "scaling",
-    "global_batch",   "batch",           "optimizer",  "learning_rate", "samples",   "share_of",
-    "loader_threads", "target_accuracy", "bytes",      "nodes",         "step",      "pages",
-    "register"};
+constexpr std::array<std::string_view, 30> kParameters{
+    "kernel",    "algorithm", "model",   "gradient_sync", "allreduce",
+    "transport", "memory",    "device",  "dtype",         "memory_format",
+    "op",        "placement", "mode",    "cache",         "size_bytes",
+    "threads",   "dataset",   "scaling", "global_batch",  "batch",
+    "optimizer", "settings",  "samples", "share_of",      "target_accuracy",
+    "bytes",     "nodes",     "step",    "pages",         "register"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -205,8 +206,8 @@ std::string parameter_in(const ResultRow& row, std::string_view column) {
 }
 
 /// What our programs do unless asked for else, and what an import does not say.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kUnsaid{
-    {{"pages", "default"}, {"loader_threads", "0"}, {"memory_format", "contiguous"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kUnsaid{
+    {{"pages", "default"}, {"memory_format", "contiguous"}}};
 
 }  // namespace
 

@@ -13,19 +13,17 @@
 namespace scalebench {
 namespace {
 
-ResultRow epoch_of(const std::string& rank, double seconds, const std::string& status = "ok") {
+ResultRow epoch_of(double seconds, const std::string& status = "ok") {
   ResultRow row(epoch_schema());
-  row.set("case_id", "c0ffee").set("status", status).set("ranks", 2).set("rank", rank);
+  row.set("case_id", "c0ffee").set("status", status).set("ranks", 2);
   row.set("model", "mlp").set("gradient_sync", "mirrored").set("scaling", "strong");
-  return row.set("seconds_median", seconds).set("note", status == "ok" ? "" : "why");
+  return row.set("seconds", seconds).set("note", status == "ok" ? "" : "why");
 }
 
 LaunchRows launch_of(int number, ResultRow row) { return {number, {std::move(row)}, {}}; }
 
-TEST(Cell, HasOneMedianALaunchAndNoneOfSingleRanks) {
-  LaunchRows second = launch_of(2, epoch_of("all", 3));
-  second.cases.push_back(epoch_of("0", 7));
-  const auto cells = cells_of({launch_of(1, epoch_of("all", 2)), second});
+TEST(Cell, HasOneMedianALaunch) {
+  const auto cells = cells_of({launch_of(1, epoch_of(2)), launch_of(2, epoch_of(3))});
   ASSERT_EQ(cells.size(), 1U);
   EXPECT_EQ(cells[0].key, "epoch/c0ffee/2");
   EXPECT_EQ(cells[0].family, CellFamily::epoch);
@@ -33,8 +31,17 @@ TEST(Cell, HasOneMedianALaunchAndNoneOfSingleRanks) {
   EXPECT_TRUE(cells[0].measured());
 }
 
+TEST(Cell, IsNoneOfSingleRanks) {
+  ResultRow all(throughput_schema());
+  all.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2).set("rank", "all");
+  ResultRow one = all.set("seconds_median", 3);
+  const auto cells = cells_of({LaunchRows{1, {one.set("rank", 0), all}, {}}});
+  ASSERT_EQ(cells.size(), 1U);
+  EXPECT_EQ(cells[0].seconds.size(), 1U);
+}
+
 TEST(Cell, OnAnotherNumberOfNodesIsAnother) {
-  ResultRow on_one = epoch_of("all", 2), on_two = epoch_of("all", 3);
+  ResultRow on_one = epoch_of(2), on_two = epoch_of(3);
   on_one.set("nodes", 1);
   on_two.set("nodes", 2);
   const auto cells = cells_of({launch_of(1, on_one), launch_of(2, on_two), launch_of(3, on_two)});
@@ -46,28 +53,27 @@ TEST(Cell, OnAnotherNumberOfNodesIsAnother) {
 }
 
 TEST(Cell, IsVoidedByOneLaunchThatFoundItWrong) {
-  const auto cells =
-      cells_of({launch_of(1, epoch_of("all", 2)), launch_of(2, epoch_of("all", 2, "wrong"))});
+  const auto cells = cells_of({launch_of(1, epoch_of(2)), launch_of(2, epoch_of(2, "wrong"))});
   EXPECT_EQ(cells[0].status, "wrong");
   EXPECT_EQ(cells[0].note, "why");
   EXPECT_FALSE(cells[0].measured());
 }
 
 TEST(Cell, IsSkippedOnlyWhenEveryLaunchSkippedIt) {
-  const auto skipped = launch_of(1, epoch_of("all", 0, "skipped"));
+  const auto skipped = launch_of(1, epoch_of(0, "skipped"));
   EXPECT_EQ(cells_of({skipped, skipped})[0].status, "skipped");
-  const auto later = cells_of({skipped, launch_of(2, epoch_of("all", 2))});
+  const auto later = cells_of({skipped, launch_of(2, epoch_of(2))});
   EXPECT_TRUE(later[0].measured());
   EXPECT_EQ(later[0].row.get("status"), "ok") << "its row is of the launch that measured";
-  EXPECT_TRUE(cells_of({launch_of(2, epoch_of("all", 2)), skipped})[0].measured());
+  EXPECT_TRUE(cells_of({launch_of(2, epoch_of(2)), skipped})[0].measured());
 }
 
 TEST(Cell, WithoutAPositiveTimeIsWrongWhateverItSays) {
-  EXPECT_EQ(cells_of({launch_of(1, epoch_of("all", 0))})[0].status, "wrong");
+  EXPECT_EQ(cells_of({launch_of(1, epoch_of(0))})[0].status, "wrong");
 }
 
 TEST(Cell, IsCalledByWhatTellsItFromOthers) {
-  EXPECT_EQ(label_of(epoch_of("all", 1)), "epoch mlp mirrored strong N=2");
+  EXPECT_EQ(label_of(epoch_of(1)), "epoch mlp mirrored strong N=2");
   ResultRow row(allreduce_schema());
   row.set("algorithm", "ring").set("transport", "mpi").set("dtype", "float").set("op", "sum");
   row.set("placement", "out_of_place").set("size_bytes", 65536).set("ranks", 4);
@@ -116,7 +122,7 @@ TEST(Cell, OfOneLabelWithAnotherIsToldApartByWhatDiffers) {
 // What is never mixed: launches that were started again under another declaration.
 
 LaunchRows launch_from(int number, const std::string& origin, double seconds) {
-  LaunchRows launch = launch_of(number, epoch_of("all", seconds).set("origin", origin));
+  LaunchRows launch = launch_of(number, epoch_of(seconds).set("origin", origin));
   ResultRow sample(samples_schema());
   sample.set("case_id", "c0ffee").set("ranks", 2).set("seconds", seconds);
   launch.samples.push_back(std::move(sample));
@@ -132,8 +138,8 @@ const std::vector<LaunchRows>& of_two_origins() {
 TEST(Origins, AreTwoRowsOfACase) {
   const auto rows = over_launches(of_two_origins(), epoch_schema());
   ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0].get("origin") + ' ' + rows[0].get("seconds_median"), "emulated 9");
-  EXPECT_EQ(rows[1].get("origin") + ' ' + rows[1].get("seconds_median"), "measured 2.5");
+  EXPECT_EQ(rows[0].get("origin") + ' ' + rows[0].get("seconds"), "emulated 9");
+  EXPECT_EQ(rows[1].get("origin") + ' ' + rows[1].get("seconds"), "measured 2.5");
 }
 
 TEST(Origins, AreTwoCells) {

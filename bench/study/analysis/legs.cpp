@@ -16,9 +16,8 @@ bool is_share(const ResultRow& row) {
 }
 
 std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow& one) {
-  std::vector<std::string_view> columns{
-      "model",   "device",  "dtype",     "memory_format", "threads",
-      "dataset", "scaling", "optimizer", "learning_rate", "loader_threads"};
+  std::vector<std::string_view> columns{"model",   "device",  "dtype",   "settings",
+                                        "threads", "dataset", "scaling", "optimizer"};
   const auto is_barrier = [](const ResultRow& row) {
     return row.get("gradient_sync") == "barrier_only" && row.get("target_accuracy").empty();
   };
@@ -27,8 +26,6 @@ std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow&
   const bool beside_target = (is_barrier(leg) || is_barrier(one)) &&
                              leg.get("target_accuracy") != one.get("target_accuracy");
   if (!beside_target) columns.push_back("target_accuracy");
-  // With a target each trains as long as it takes; the time is that of one epoch all the same.
-  if (!beside_target && leg.get("target_accuracy").empty()) columns.push_back("epochs");
   columns.push_back(leg.get("scaling") == "strong" ? "global_batch" : "batch");
   std::erase_if(columns, [&](auto column) { return leg.get(column) == one.get(column); });
   return columns;
@@ -56,13 +53,17 @@ bool is_weak(const ResultRow& leg) { return leg.get("scaling") == "weak"; }
 
 int ranks_of(const ResultRow& leg) { return static_cast<int>(number_in(leg, "ranks")); }
 
+int workers_in(const ResultRow& leg) {
+  const double parts = number_in(leg, "global_batch") / number_in(leg, "batch");
+  const double share = is_share(leg) ? number_in(leg, "share_of") : 1;
+  return parts >= share ? static_cast<int>(parts / share) : ranks_of(leg);
+}
+
 namespace {
 
 /// Of a leg's images those that one device would have: all, or with weak scaling a worker's.
 double images_of_one(const ResultRow& leg) {
-  const double workers = number_in(leg, "workers");
-  const double each = workers > 0 ? workers : ranks_of(leg);
-  return number_in(leg, "samples") / (is_weak(leg) ? each : 1);
+  return number_in(leg, "samples") / (is_weak(leg) ? workers_in(leg) : 1);
 }
 
 }  // namespace
@@ -96,9 +97,7 @@ double rho_of(const ResultRow& leg, const ResultRow& one) {
 
 std::vector<const ResultRow*> legs_of(const std::vector<ResultRow>& epoch_rows) {
   std::vector<const ResultRow*> legs;
-  for (const ResultRow& row : epoch_rows) {
-    if (row.get("rank") == "all") legs.push_back(&row);
-  }
+  for (const ResultRow& row : epoch_rows) legs.push_back(&row);
   return legs;
 }
 
@@ -124,8 +123,8 @@ std::vector<MeasuredScaling> scalings_of(const std::vector<ResultRow>& epoch_row
                                       leg->get("ranks"), at->second, leg->get("nodes"));
     }
     const double rho = rho_of(*leg, *bases.one);
-    const auto speedups = in_rounds(column_of(rounds.of(*bases.one), "seconds_median"),
-                                    column_of(rounds.of(*leg), "seconds_median"),
+    const auto speedups = in_rounds(column_of(rounds.of(*bases.one), "seconds"),
+                                    column_of(rounds.of(*leg), "seconds"),
                                     [rho](double one, double n) { return rho * one / n; });
     for (const auto& [round, speedup] : speedups) {
       scaling.speedups[round][ranks_of(*leg)] = speedup;

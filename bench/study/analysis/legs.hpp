@@ -22,7 +22,7 @@ bool comparable(const ResultRow& leg, const ResultRow& one);
 /// The columns because of which they are not comparable.
 std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow& one);
 
-/// The rows of epoch.csv for all ranks together.
+/// Pointers to the rows of epoch.csv.
 std::vector<const ResultRow*> legs_of(const std::vector<ResultRow>& epoch_rows);
 
 /// Of the rows of one rank that fit and are comparable with a leg, the one whose number of images
@@ -43,6 +43,9 @@ Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& legs);
 /// Whether each of N devices does as much as one; else they share the work of one.
 bool is_weak(const ResultRow& leg);
 int ranks_of(const ResultRow& leg);
+/// Ranks among which the images of a step are divided: fewer with parameter servers, 1 with a split
+/// model; where a row does not say its batches, all.
+int workers_in(const ResultRow& leg);
 /// How many times the samples of `one` a leg processes.
 double rho_of(const ResultRow& leg, const ResultRow& one);
 

@@ -12,17 +12,19 @@
 namespace scalebench {
 namespace {
 
-/// What is left of the epoch beside the other states, so that all sum to it.
-std::vector<double> host_seconds(const LaunchEpochs& rows, const std::vector<std::string>& others) {
-  std::vector<double> host = values_of(rows, "seconds_median");
-  for (const std::string& column : others) {
-    const std::vector<double> state = values_of(rows, column);
-    for (std::size_t i = 0; i < host.size(); ++i) host[i] -= state[i];
+/// Seconds of a state in each of these epochs. `rest`: what states so far leave of them.
+std::vector<double> seconds_of(const LaunchEpochs& rows, std::string_view state,
+                               std::vector<double>& rest) {
+  if (state == kStatesOfAccount.back()) return rest;
+  std::vector<double> seconds;
+  for (const ResultRow* row : rows) {
+    const bool joined = state == kJoinedLoss;
+    seconds.push_back(joined ? transfer_and_wait(*row)
+                             : number_in(*row, fmt::format("{}_seconds", state)));
+    rest[seconds.size() - 1] -= seconds.back();
   }
-  return host;
+  return seconds;
 }
-
-bool is_joined(const ResultRow* row) { return row->get("transfer_seconds").empty(); }
 
 /// The states of an account in order: where one epoch has transfer and waiting as a sum, all have.
 std::vector<std::string_view> names_of(bool joined) {
@@ -33,25 +35,34 @@ std::vector<std::string_view> names_of(bool joined) {
 
 }  // namespace
 
+bool is_joined(const ResultRow& epoch) {
+  return epoch.get("wait_static_seconds").empty() && !epoch.get("transfer_seconds").empty();
+}
+
+double transfer_and_wait(const ResultRow& epoch) {
+  const double transfer = number_in(epoch, "transfer_seconds");
+  if (is_joined(epoch)) return transfer;
+  return transfer + number_in(epoch, "wait_static_seconds") +
+         number_in(epoch, "wait_jitter_seconds");
+}
+
 std::vector<LostTime> losses_of(const LaunchEpochs& n, const LaunchEpochs& one,
                                 const LaunchEpochs& share, double part, Sides sides) {
-  const bool joined = std::ranges::any_of(n, is_joined) || std::ranges::any_of(one, is_joined);
+  const auto joined_one = [](const ResultRow* row) { return is_joined(*row); };
+  const bool joined = std::ranges::any_of(n, joined_one) || std::ranges::any_of(one, joined_one);
   std::vector<LostTime> losses;
-  std::vector<std::string> columns;
+  std::vector<double> rest_of_n = values_of(n, "seconds"), rest_of_one = values_of(one, "seconds");
   for (const std::string_view name : names_of(joined)) {
-    const std::string column = fmt::format("{}_seconds", name);
-    const bool is_host = name == kStatesOfAccount.back();
-    const auto at_n = is_host ? host_seconds(n, columns) : values_of(n, column);
-    const auto at_one = is_host ? host_seconds(one, columns) : values_of(one, column);
-    if (columns.empty() && !share.empty()) {
+    const auto at_n = seconds_of(n, name, rest_of_n);
+    const auto at_one = seconds_of(one, name, rest_of_one);
+    if (losses.empty() && !share.empty()) {
       // The two parts instead of their sum: whoever adds up the rows counts nothing twice.
-      const std::vector<double> alone = values_of(share, column);
+      const std::vector<double> alone = values_of(share, "compute_seconds");
       losses.push_back({"batch", difference_of_means(alone, at_one, part, sides)});
       losses.push_back({"contention", difference_of_means(at_n, alone, 1, sides)});
     } else {
       losses.push_back({name, difference_of_means(at_n, at_one, part, sides)});
     }
-    columns.push_back(column);
   }
   const auto is_unknown = [](const LostTime& loss) { return std::isnan(loss.seconds.value); };
   return std::ranges::any_of(losses, is_unknown) ? std::vector<LostTime>() : losses;

@@ -13,12 +13,17 @@
 namespace scalebench {
 
 /// Names of the states whose change is a loss, in the order of the account. A state's column in
-/// epoch.csv is NAME_seconds.
+/// epoch.csv is NAME_seconds; the host's is what the others leave of the epoch.
 inline constexpr std::array<std::string_view, 7> kStatesOfAccount{
     "compute", "transfer", "wait_static", "wait_jitter", "input", "evaluation", "host"};
 
 /// Instead of transfer and both kinds of waiting, where clocks or a log cannot tell them apart.
 inline constexpr std::string_view kJoinedLoss = "transfer_and_wait";
+
+/// Whether a row of epoch.csv knows transfer and waiting together only, as its transfer.
+bool is_joined(const ResultRow& epoch);
+/// Both of a row together; NaN where it has no states.
+double transfer_and_wait(const ResultRow& epoch);
 
 /// Seconds that are lost to something, or gained where they are negative.
 struct LostTime {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "bench/record/columns.hpp"
+
 namespace scalebench {
 namespace {
 
@@ -21,7 +23,7 @@ Rounds::Rounds(const std::vector<LaunchRows>& launches, Sides sides) : sides_(si
     const int round = sides == Sides::apart ? launch.launch : launch.round;
     rounds_.insert(round);
     for (const ResultRow& row : launch.cases) {
-      const bool counts = row.get("status") == "ok" && number_in(row, "seconds_median") > 0;
+      const bool counts = row.get("status") == "ok" && seconds_in(row) > 0;
       if (counts) by_case_[case_and_rank(row)].emplace(round, &row);
     }
   }

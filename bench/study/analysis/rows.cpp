@@ -12,6 +12,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
+#include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/means.hpp"
 #include "bench/study/analysis/rounds.hpp"
 #include "kernels/error.hpp"
@@ -20,41 +21,19 @@ namespace scalebench {
 namespace {
 
 /// Columns of a case row, beside the time, whose value over launches is their median.
-constexpr std::string_view kMedians[]{"first_call_seconds",
-                                      "skew_seconds",
-                                      "replica_divergence",
-                                      "train_loss",
-                                      "samples",
-                                      "enqueue_seconds",
-                                      "bound_busbw_gb_per_s",
-                                      "mfu",
-                                      "mfu_published",
-                                      "sm_clock_mhz",
-                                      "throttled_share",
-                                      "power_capped_share",
-                                      "gpu_watts"};
+constexpr std::string_view kMedians[]{
+    "first_call_seconds",   "skew_seconds", "samples",       "test_accuracy", "enqueue_seconds",
+    "bound_busbw_gb_per_s", "mfu",          "mfu_published", "sm_clock_mhz",  "throttled_share",
+    "power_capped_share",   "gpu_watts"};
 
-/// Parts of an epoch's time: as it, their means, so that they sum to it.
-constexpr std::string_view kParts[]{"load_seconds",
-                                    "forward_seconds",
-                                    "backward_seconds",
-                                    "sync_seconds",
-                                    "update_seconds",
-                                    "other_seconds",
-                                    "compute_seconds",
+/// Parts of an epoch's costs: as its time, their means, so that they sum to it.
+constexpr std::string_view kParts[]{"compute_seconds",
                                     "transfer_seconds",
-                                    "wait_seconds",
                                     "wait_static_seconds",
                                     "wait_jitter_seconds",
                                     "input_seconds",
                                     "evaluation_seconds",
-                                    "host_seconds",
-                                    "hidden_seconds",
-                                    "concurrent_seconds",
-                                    "transfer_and_wait_seconds",
-                                    "clock_residual_seconds",
-                                    "attribution_error_seconds",
-                                    "clock_drift_ppm"};
+                                    "joules"};
 
 /// Whether a header stands there; a writer that was killed at once leaves an empty file.
 bool has_whole_line(const std::filesystem::path& path) {
@@ -160,9 +139,15 @@ void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases) {
     const std::vector<double> values = numbers(cases, column);
     row.set(column, values.size() == cases.size() ? mean_of(values).value : std::nan(""));
   }
+  if (row.get("wait_static_seconds").empty()) {
+    // Transfer is with the waiting, then, of all launches.
+    std::vector<double> together;
+    for (const LaunchCase& one : cases) together.push_back(transfer_and_wait(*one.row));
+    row.set("transfer_seconds", mean_of(together).value);
+  }
   // Why something is not known is said by a launch that lacks it.
   const auto lacks = [](const LaunchCase& one) {
-    return one.row->get("wait_seconds").empty() && !one.row->get("note").empty();
+    return one.row->get("wait_static_seconds").empty() && !one.row->get("note").empty();
   };
   if (const auto why = std::ranges::find_if(cases, lacks); why != cases.end()) {
     row.set("note", why->row->get("note"));
@@ -170,28 +155,22 @@ void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases) {
   const auto is_other = [&](const LaunchCase& one) {
     return one.row->get("last_rank") != row.get("last_rank");
   };
-  const bool agree = std::ranges::none_of(cases, is_other);
-  row.set("last_rank", agree ? row.get("last_rank") : "");
-  row.set("last_rank_share",
-          agree ? mean_of(numbers(cases, "last_rank_share")).value : std::nan(""));
+  if (std::ranges::any_of(cases, is_other)) row.set("last_rank", "");
 }
 
 /// Rates follow from the time, last; those of several ranks together from their own times, which no
 /// row of a study has: each launch's own rate, and the median of these.
 void set_rates(ResultRow& row, const std::vector<LaunchCase>& cases) {
   const ResultRow& of_launch = *cases.front().row;
-  const double median = number_in(row, "seconds_median");
+  const double median = seconds_in(row);
+  const double low = number_in(row, "seconds_ci_low");
+  const double high = number_in(row, "seconds_ci_high");
   if (row.schema().file == allreduce_schema().file) {
     set_bandwidth(row, median);
   } else if (row.schema().file == throughput_schema().file) {
     set_interval(row, "images_per_s", across_launches(numbers(cases, "images_per_s")));
   } else if (row.schema().file == kernels_schema().file) {
     set_kernel_rates(row, median);
-  } else if (row.schema().has("images_per_s")) {
-    // Images that stand behind one repetition of this row.
-    const double images =
-        number_in(of_launch, "images_per_s") * number_in(of_launch, "seconds_median");
-    row.set("images_per_s", images / median);
   }
 }
 
@@ -203,28 +182,12 @@ std::string most_frequent(const std::vector<LaunchCase>& cases, std::string_view
 
 /// What it took to the target, where every launch reached it: else nobody knows the mean.
 void set_to_target(ResultRow& row, const std::vector<LaunchCase>& cases) {
-  const std::size_t reached = numbers(cases, "epochs_to_target").size();
-  const bool all = reached == cases.size();
-  set_interval(row, "epochs_to_target",
-               mean_of(all ? numbers(cases, "epochs_to_target") : std::vector<double>()));
-  row.set("seconds_to_target",
-          all ? mean_of(numbers(cases, "seconds_to_target")).value : std::nan(""));
-  if (!all && reached > 0) {
-    row.add_note(fmt::format("{} of {} launches reached the target", reached, cases.size()));
+  const std::vector<double> epochs = numbers(cases, "epochs_to_target");
+  const bool all = epochs.size() == cases.size();
+  row.set("epochs_to_target", all ? mean_of(epochs).value : std::nan(""));
+  if (!all && !epochs.empty()) {
+    row.add_note(fmt::format("{} of {} launches reached the target", epochs.size(), cases.size()));
   }
-}
-
-/// Only of launches in which the same was counted as in the first that knows it.
-void set_energy(ResultRow& row, std::vector<LaunchCase> cases) {
-  const auto known = std::ranges::find_if(
-      cases, [](const LaunchCase& one) { return !one.row->get("joules").empty(); });
-  if (known == cases.end()) return;
-  const std::string counters = known->row->get("energy_counters");
-  std::erase_if(cases,
-                [&](const LaunchCase& one) { return one.row->get("energy_counters") != counters; });
-  set_interval(row, "joules", mean_of(numbers(cases, "joules")));
-  row.set("energy_counters", counters);
-  row.set("joules_per_image", number_in(row, "joules") / number_in(row, "samples"));
 }
 
 /// By order_of, which is made once a row: a comparison would make it anew.
@@ -260,12 +223,10 @@ ResultRow join(const std::vector<LaunchCase>& cases) {
     if (row.schema().has(column)) row.set(column, median_of(numbers(measured, column)));
   }
   if (row.schema().has("gpu_joules_per_image")) set_joules(row);
-  if (row.schema().has("test_accuracy")) {
-    set_interval(row, "test_accuracy", across_launches(numbers(measured, "test_accuracy")));
+  if (row.schema().file == epoch_schema().file) {
     set_to_target(row, measured);
+    set_parts(row, measured);
   }
-  if (row.schema().has("compute_seconds")) set_parts(row, measured);
-  if (row.schema().has("energy_counters")) set_energy(row, measured);
   if (row.schema().has("slowest_rank"))
     row.set("slowest_rank", most_frequent(measured, "slowest_rank"));
   if (measured.size() < cases.size()) {

@@ -91,7 +91,7 @@ TEST(OverLaunches, HasNoMeanToTheTargetWhereALaunchNeverReachedIt) {
     for (const std::string& epochs : launches) {
       LaunchRows& launch = rows.emplace_back();
       ResultRow& row = launch.cases.emplace_back(epoch_schema());
-      row.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2).set("rank", "all");
+      row.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2);
       row.set("epochs_to_target", epochs);
       launch.samples.push_back(sample("c0ffee", 2, "", 1));
     }
@@ -104,27 +104,21 @@ TEST(OverLaunches, HasNoMeanToTheTargetWhereALaunchNeverReachedIt) {
   EXPECT_EQ(row_of({"", ""}).get("note"), "") << "as that of a training without a target";
 }
 
-TEST(OverLaunches, SumsUpTheEnergyOfLaunchesThatCountedTheSame) {
+TEST(OverLaunches, KnowsTheEnergyThatAllLaunchesKnow) {
   std::vector<LaunchRows> launches;
-  const auto add = [&](const std::string& counters, const std::string& joules) {
+  const auto add = [&](const std::string& joules) {
     LaunchRows& launch = launches.emplace_back();
     launch.launch = static_cast<int>(launches.size());
     ResultRow& row = launch.cases.emplace_back(epoch_schema());
-    row.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2).set("rank", "all");
-    row.set("samples", 100).set("energy_counters", counters).set("joules", joules);
+    row.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2).set("joules", joules);
     launch.samples.push_back(sample("c0ffee", 2, "", 1));
   };
-  add("none: no RAPL counter in /sys/class/powercap", "");
-  const auto joined_row = [&] { return over_launches(launches, epoch_schema()).at(0); };
-  EXPECT_EQ(joined_row().get("joules"), "");
-  EXPECT_THAT(joined_row().get("energy_counters"), testing::HasSubstr("no RAPL"));
-  add("nvml", "50");
-  add("rapl+nvml", "90");
-  add("nvml", "70");
-  EXPECT_EQ(joined_row().get("joules"), "60");
-  EXPECT_EQ(joined_row().get("joules_ci_low"), "50");
-  EXPECT_EQ(joined_row().get("joules_per_image"), "0.6");
-  EXPECT_EQ(joined_row().get("energy_counters"), "nvml");
+  const auto joules = [&] { return over_launches(launches, epoch_schema()).at(0).get("joules"); };
+  add("50");
+  add("70");
+  EXPECT_EQ(joules(), "60");
+  add("");
+  EXPECT_EQ(joules(), "");
 }
 
 TEST(OverLaunches, TakesTheExtremesOfAllRepetitions) {
@@ -239,67 +233,58 @@ TEST(OverLaunches, NamesTheRankThatWasLastMostOften) {
   EXPECT_EQ(joined(launches)[0].get("slowest_rank"), "1");
 }
 
-/// An epoch over two ranks and its launches' phases: of `all` and of each rank.
-LaunchRows epoch_launch(int number, double seconds, double wait_of_rank_0) {
+/// An epoch of so many seconds, a quarter of which waits; as many seconds of input as its number.
+LaunchRows epoch_launch(int number, double seconds) {
   LaunchRows launch{number, {}, {}};
-  for (const std::string rank : {"0", "1", "all"}) {
-    ResultRow& row = launch.cases.emplace_back(epoch_schema());
-    row.set("case_id", "beef").set("status", "ok").set("ranks", 2).set("rank", rank);
-    // Rank 1 computes all the time, and its own time is that of another launch in the middle.
-    const double of_rank = rank == "1" ? 10 - seconds : seconds;
-    const double wait = rank == "0" ? wait_of_rank_0 : rank == "1" ? 0 : wait_of_rank_0 / 2;
-    row.set("seconds_median", of_rank).set("wait_seconds", wait).set("load_seconds", number);
-    row.set("forward_seconds", 0.25 * seconds).set("other_seconds", 0.75 * seconds - number);
-    launch.samples.push_back(sample("beef", 2, rank == "all" ? "" : rank, of_rank));
-  }
+  ResultRow& row = launch.cases.emplace_back(epoch_schema());
+  row.set("case_id", "beef").set("status", "ok").set("ranks", 2).set("seconds", seconds);
+  row.set("input_seconds", number).set("transfer_seconds", 0.5);
+  row.set("wait_static_seconds", 0.25 * seconds).set("wait_jitter_seconds", 0.125);
+  launch.samples.push_back(sample("beef", 2, "", seconds));
   return launch;
 }
 
-TEST(OverLaunches, TakesMeansOfEpochsAndOfTheirPartsSoThatTheySum) {
-  const auto rows = over_launches(
-      {epoch_launch(1, 9, 0.1), epoch_launch(2, 4, 0.3), epoch_launch(3, 5, 0.2)}, epoch_schema());
-  ASSERT_EQ(rows.size(), 3U);
-  const ResultRow& all = rows[2];
-  EXPECT_EQ(all.get("rank"), "all");
-  EXPECT_EQ(all.get("seconds_median"), "6");
+ResultRow epoch_over(const std::vector<LaunchRows>& launches) {
+  return over_launches(launches, epoch_schema()).at(0);
+}
+
+TEST(OverLaunches, TakesMeansOfEpochsAndOfTheirParts) {
+  const ResultRow all = epoch_over({epoch_launch(1, 9), epoch_launch(2, 4), epoch_launch(3, 5)});
+  EXPECT_EQ(all.get("seconds"), "6");
   EXPECT_EQ(all.get("seconds_ci_high"), "9") << "the range of three";
-  EXPECT_EQ(all.get("load_seconds"), "2");
-  EXPECT_DOUBLE_EQ(number_in(all, "load_seconds") + number_in(all, "forward_seconds") +
-                       number_in(all, "other_seconds"),
-                   6);
-  EXPECT_DOUBLE_EQ(number_in(rows[0], "wait_seconds") + number_in(rows[1], "wait_seconds"),
-                   2 * number_in(all, "wait_seconds"));
+  EXPECT_EQ(all.get("input_seconds"), "2");
+  EXPECT_EQ(all.get("wait_static_seconds"), "1.5");
+  EXPECT_EQ(all.get("transfer_seconds"), "0.5");
 }
 
 TEST(OverLaunches, SaysWhyPartsAreNotKnown) {
-  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0)};
-  for (LaunchRows& launch : launches) launch.cases[2].set("transfer_and_wait_seconds", 2);
-  launches[1].cases[2].set("wait_seconds", "").set("note", "known together only");
-  const ResultRow all = over_launches(launches, epoch_schema())[2];
-  EXPECT_EQ(all.get("wait_seconds"), "");
-  EXPECT_EQ(all.get("transfer_and_wait_seconds"), "2");
+  std::vector<LaunchRows> launches{epoch_launch(1, 9), epoch_launch(2, 4)};
+  ResultRow& joined = launches[1].cases[0];
+  joined.set("transfer_seconds", 2).set("wait_static_seconds", "").set("wait_jitter_seconds", "");
+  joined.set("note", "known together only");
+  const ResultRow all = epoch_over(launches);
+  EXPECT_EQ(all.get("wait_static_seconds"), "");
+  EXPECT_DOUBLE_EQ(number_in(all, "transfer_seconds"), (0.5 + 2.25 + 0.125 + 2) / 2)
+      << "with the waiting of the launch that knows it";
   EXPECT_EQ(all.get("note"), "known together only");
+  joined.set("transfer_seconds", "");
+  EXPECT_EQ(epoch_over(launches).get("transfer_seconds"), "") << "nothing is known of one launch";
 }
 
 TEST(OverLaunches, NamesTheLastRankOfAnEpochWhereAllLaunchesDo) {
-  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0)};
-  launches[0].cases[2].set("last_rank", 1).set("last_rank_share", 0.75);
-  launches[1].cases[2].set("last_rank", 1).set("last_rank_share", 0.25);
-  EXPECT_EQ(over_launches(launches, epoch_schema())[2].get("last_rank"), "1");
-  EXPECT_EQ(over_launches(launches, epoch_schema())[2].get("last_rank_share"), "0.5");
-  launches[1].cases[2].set("last_rank", 0);
-  EXPECT_EQ(over_launches(launches, epoch_schema())[2].get("last_rank"), "");
+  std::vector<LaunchRows> launches{epoch_launch(1, 9), epoch_launch(2, 4)};
+  for (LaunchRows& launch : launches) launch.cases[0].set("last_rank", 1);
+  EXPECT_EQ(epoch_over(launches).get("last_rank"), "1");
+  launches[1].cases[0].set("last_rank", 0);
+  EXPECT_EQ(epoch_over(launches).get("last_rank"), "");
 }
 
-TEST(OverLaunches, GivesAccuracyAnIntervalOverLaunches) {
-  std::vector<LaunchRows> launches{epoch_launch(1, 9, 0), epoch_launch(2, 4, 0),
-                                   epoch_launch(3, 5, 0)};
-  for (LaunchRows& launch : launches)
-    launch.cases[2].set("test_accuracy", 0.9 + 0.01 * launch.launch);
-  const auto rows = over_launches(launches, epoch_schema());
-  EXPECT_DOUBLE_EQ(number_in(rows[2], "test_accuracy"), 0.92);
-  EXPECT_DOUBLE_EQ(number_in(rows[2], "test_accuracy_ci_low"), 0.91);
-  EXPECT_DOUBLE_EQ(number_in(rows[2], "test_accuracy_ci_high"), 0.93);
+TEST(OverLaunches, TakesTheMedianOfAccuracies) {
+  std::vector<LaunchRows> launches{epoch_launch(1, 9), epoch_launch(2, 4), epoch_launch(3, 5)};
+  for (LaunchRows& launch : launches) {
+    launch.cases[0].set("test_accuracy", 0.9 + 0.01 * launch.launch);
+  }
+  EXPECT_DOUBLE_EQ(number_in(epoch_over(launches), "test_accuracy"), 0.92);
 }
 
 /// One launch of bench_throughput: the seconds of each rank's steps, 10 images a step.

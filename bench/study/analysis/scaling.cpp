@@ -74,15 +74,6 @@ LaunchInterval times(LaunchInterval interval, double factor) {
   return {factor * interval.value, factor * interval.low, factor * interval.high, interval.kind};
 }
 
-/// Of rows in which the same was counted as in the row of the leg; NaN else.
-std::vector<double> joules_of(const LaunchEpochs& rows, const ResultRow& leg) {
-  std::vector<double> joules = values_of(rows, "joules");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i]->get("energy_counters") != leg.get("energy_counters")) joules[i] = kNotKnown;
-  }
-  return joules;
-}
-
 void scale(Leg& leg, const Bases& bases, const Rounds& rounds) {
   const Counted counted(rounds, leg.row, *bases.one);
   const Sides sides = counted.sides();
@@ -92,19 +83,18 @@ void scale(Leg& leg, const Bases& bases, const Rounds& rounds) {
     return ratio_of_means(values_of(one, column), values_of(n, column), sides);
   };
   leg.rounds = counted.rounds();
-  leg.seconds = mean_of(values_of(n, "seconds_median"));
-  leg.h_seconds = mean_of(values_of(one, "seconds_median")).value;
+  leg.seconds = mean_of(values_of(n, "seconds"));
+  leg.h_seconds = mean_of(values_of(one, "seconds")).value;
   leg.scaling = scaling_of(leg.h_seconds, number_in(*bases.one, "samples"), leg.seconds.value,
                            number_in(leg.row, "samples"), ranks_of(leg.row));
   const double rho = leg.scaling.rho, part = rho / ranks_of(leg.row);
-  leg.efficiency = times(ratio("seconds_median"), part);
+  leg.efficiency = times(ratio("seconds"), part);
   leg.interval = interval_label(leg.efficiency.kind, leg.rounds > 0 ? "rounds" : "launches");
   leg.statistical = ratio("epochs_to_target");
-  leg.energy = times(ratio_of_means(joules_of(one, leg.row), joules_of(n, leg.row), sides), rho);
+  leg.energy = times(ratio("joules"), rho);
   if (const LaunchEpochs raw = counted.of(bases.raw); !raw.empty()) {
-    leg.raw = times(
-        ratio_of_means(values_of(raw, "seconds_median"), values_of(n, "seconds_median"), sides),
-        rho_of(leg.row, *bases.raw) / ranks_of(leg.row));
+    const double h = mean_of(values_of(raw, "seconds")).value;
+    leg.raw = rho_of(leg.row, *bases.raw) * h / ranks_of(leg.row) / leg.seconds.value;
   }
   if (ranks_of(leg.row) > 1) leg.losses = losses_of(n, one, counted.of(bases.share), part, sides);
   if (sides == Sides::apart) {
@@ -117,7 +107,7 @@ Leg leg_of(const ResultRow& row, const std::vector<const ResultRow*>& rows, cons
   if (row.get("status") != "ok") return leg;
   LaunchEpochs launches;
   for (const auto& [round, launch] : rounds.of(row)) launches.push_back(launch);
-  leg.seconds = mean_of(values_of(launches, "seconds_median"));
+  leg.seconds = mean_of(values_of(launches, "seconds"));
   leg.interval = interval_label(leg.seconds.kind, "launches");
   const Bases bases = bases_of(row, rows);
   // Epochs that somebody else timed may not say how many images they have.
@@ -236,20 +226,12 @@ std::vector<ResultRow> scaling_rows(const std::vector<Leg>& legs) {
   for (const Leg& leg : legs) {
     ResultRow& row = rows.emplace_back(scaling_schema());
     copy(row, leg,
-         {"run_id", "case_id", "entry", "origin", "status", "note", "gradient_sync", "allreduce",
-          "transport", "device", "dataset", "batch", "global_batch", "optimizer", "learning_rate",
-          "samples"});
+         {"run_id", "case_id", "entry", "origin", "status", "note", "gradient_sync", "joules"});
     set_scaling(row, leg);
     set_interval(row.set("interval", leg.interval), "measured_seconds", leg.seconds);
     row.set("rho", leg.scaling.rho).set("karp_flatt", leg.scaling.karp_flatt);
-    set_interval(row, "efficiency_raw", leg.raw);
-    copy(row, leg,
-         {"test_accuracy", "test_accuracy_ci_low", "test_accuracy_ci_high", "target_accuracy",
-          "epochs_to_target", "epochs_to_target_ci_low", "epochs_to_target_ci_high",
-          "seconds_to_target", "last_rank", "last_rank_share", "energy_counters", "joules",
-          "joules_ci_low", "joules_ci_high", "joules_per_image"});
+    row.set("efficiency_raw", leg.raw);
     set_interval(row, "efficiency_statistical", leg.statistical);
-    row.set("efficiency_to_accuracy", leg.scaling.efficiency * leg.statistical.value);
     set_interval(row, "energy_ratio", leg.energy);
   }
   return rows;
@@ -261,8 +243,7 @@ std::vector<ResultRow> loss_rows(const std::vector<Leg>& legs) {
     for (const LostTime& loss : leg.losses) {
       ResultRow& row = rows.emplace_back(losses_schema());
       copy(row, leg,
-           {"run_id", "case_id", "entry", "origin", "status", "model", "gradient_sync", "scaling",
-            "ranks", "nodes"});
+           {"run_id", "case_id", "entry", "origin", "status", "gradient_sync", "ranks", "nodes"});
       set_interval(row.set("loss", loss.name), "seconds", loss.seconds);
       if (loss.name == kJoinedLoss) {
         row.set("note", fmt::format("the {} cannot tell them apart",

@@ -41,7 +41,7 @@ struct Leg {
   LaunchInterval seconds = kNoInterval;  // T
   Scaling scaling{kNotKnown, kNotKnown, kNotKnown, kNotKnown, kNotKnown, kNotKnown};
   LaunchInterval efficiency = kNoInterval;
-  LaunchInterval raw = kNoInterval;          // efficiency against a plain loop
+  double raw = kNotKnown;                    // efficiency against a plain loop
   LaunchInterval statistical = kNoInterval;  // epochs to the target at 1 over those at N
   LaunchInterval energy = kNoInterval;       // joules for the same images at 1 over those at N
   std::vector<LostTime> losses = {};         // they sum to T - ideal; none at N = 1

@@ -27,8 +27,7 @@ ResultRow epoch(const std::string& sync, int ranks, double seconds) {
   row.set("case_id", "id-of-" + sync).set("model", "mlp").set("gradient_sync", sync);
   row.set("device", "cpu").set("dtype", "float").set("threads", 1).set("dataset", "synthetic:600");
   row.set("scaling", "strong").set("global_batch", 60).set("batch", 60 / ranks);
-  row.set("optimizer", "adam").set("learning_rate", 0.001).set("epochs", 1);
-  row.set("ranks", ranks).set("rank", "all").set("seconds_median", seconds).set("samples", 600);
+  row.set("optimizer", "adam").set("ranks", ranks).set("seconds", seconds).set("samples", 600);
   return row.set("launches", 3).set("interval", "range").set("test_accuracy", 0.8);
 }
 
@@ -110,9 +109,8 @@ TEST(ScalingRows, NeverDivideAcrossOrigins) {
 }
 
 TEST(ScalingRows, CompareOnlyWhatDiffersInNAndStrategyAlone) {
-  for (const char* column :
-       {"model", "device", "dtype", "memory_format", "threads", "dataset", "scaling", "optimizer",
-        "learning_rate", "epochs", "global_batch", "loader_threads"}) {
+  for (const char* column : {"model", "device", "dtype", "settings", "threads", "dataset",
+                             "scaling", "optimizer", "global_batch"}) {
     ResultRow other = epoch("one_device", 1, 10);
     other.set(column, "another");
     EXPECT_EQ(mirrored({other, epoch("mirrored", 2, 6)}).get("status"), "failed") << column;
@@ -126,20 +124,17 @@ TEST(ScalingRows, CompareOnlyWhatDiffersInNAndStrategyAlone) {
 TEST(ScalingRows, CountTheEpochsToATarget) {
   ResultRow one = epoch("one_device", 1, 10);
   ResultRow leg = epoch("mirrored", 2, 6);
-  one.set("target_accuracy", 0.9).set("epochs", 8).set("epochs_to_target", 8);
-  leg.set("target_accuracy", 0.9).set("epochs", 10).set("epochs_to_target", 10);
-  leg.set("seconds_to_target", 60);
+  one.set("target_accuracy", 0.9).set("epochs_to_target", 8);
+  leg.set("target_accuracy", 0.9).set("epochs_to_target", 10);
   const ResultRow row = mirrored({one, leg});
-  EXPECT_EQ(row.get("status"), "ok") << "the number of epochs is the outcome here";
+  EXPECT_EQ(row.get("status"), "ok");
   EXPECT_DOUBLE_EQ(number_in(row, "efficiency_statistical"), 0.8);
-  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_to_accuracy"), 0.8 * 10.0 / 12);
-  EXPECT_EQ(row.get("seconds_to_target"), "60");
 
   leg.set("epochs_to_target", "");
   EXPECT_EQ(mirrored({one, leg}).get("efficiency_statistical"), "") << "never reached";
   ResultRow never = one;
   never.set("epochs_to_target", "");
-  EXPECT_EQ(mirrored({never, leg.set("epochs_to_target", 8)}).get("efficiency_to_accuracy"), "");
+  EXPECT_EQ(mirrored({never, leg.set("epochs_to_target", 8)}).get("efficiency_statistical"), "");
   leg.set("target_accuracy", 0.8);
   EXPECT_EQ(mirrored({one, leg}).get("status"), "failed") << "another target";
 }
@@ -162,11 +157,11 @@ TEST(ScalingRows, CarryTheWorkOfWeakScalingInRho) {
 
 /// Compute, transfer and static waiting; the rest is 0.
 ResultRow with_states(ResultRow row, double compute, double transfer, double wait) {
-  for (const char* state : {"wait_jitter", "input", "evaluation", "host"}) {
+  for (const char* state : {"wait_jitter", "input", "evaluation"}) {
     row.set(std::string(state) + "_seconds", 0);
   }
   row.set("compute_seconds", compute).set("transfer_seconds", transfer);
-  return row.set("wait_seconds", wait).set("wait_static_seconds", wait);
+  return row.set("wait_static_seconds", wait);
 }
 
 /// Losses by name, with their sum under "".
@@ -242,8 +237,6 @@ TEST(ScalingRows, AreRatiosOfMeansOverRounds) {
   EXPECT_EQ(row.get("interval"), "range of rounds");
   EXPECT_DOUBLE_EQ(number_in(row, "lost_seconds"), 25 / 3.0 - 7);
   EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw"), 39 / 50.0);
-  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw_ci_low"), 0.72);
-  EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw_ci_high"), 1);
 }
 
 TEST(ScalingRows, ShowARawThatIsThereInAllOfTheirRounds) {
@@ -257,14 +250,13 @@ TEST(ScalingRows, ShowARawThatIsThereInAllOfTheirRounds) {
 
 using Cells = std::vector<std::string>;
 
-/// Joules of one_device and mirrored in each round, and the latter's counters; empty: not known.
-ResultRow with_energy(const Cells& one, const Cells& two, const Cells& counters_of_two) {
+/// Joules of one_device and mirrored in each round; empty: not known.
+ResultRow with_energy(const Cells& one, const Cells& two) {
   ThreeRounds rounds;
   const auto set = [&](ResultRow& row, int round) {
     const auto at = static_cast<std::size_t>(round);
     const bool is_one = row.get("gradient_sync") == "one_device";
     row.set("joules", (is_one ? one : two)[at]);
-    row.set("energy_counters", is_one ? "nvml" : counters_of_two[at]);
   };
   for (LaunchRows& launch : rounds.launches) set(launch.cases[0], launch.round);
   for (ResultRow& row : rounds.epochs) set(row, 0);
@@ -272,20 +264,15 @@ ResultRow with_energy(const Cells& one, const Cells& two, const Cells& counters_
 }
 
 TEST(ScalingRows, CompareJoules) {
-  const ResultRow row = with_energy({"100", "300", "120"}, {"125", "300", "200"}, Cells(3, "nvml"));
+  const ResultRow row = with_energy({"100", "300", "120"}, {"125", "300", "200"});
   EXPECT_DOUBLE_EQ(number_in(row, "energy_ratio"), 520 / 625.0);
   EXPECT_DOUBLE_EQ(number_in(row, "energy_ratio_ci_low"), 0.6);
   EXPECT_DOUBLE_EQ(number_in(row, "energy_ratio_ci_high"), 1);
 }
 
-TEST(ScalingRows, CompareNoJoulesOfOtherCounters) {
-  const Cells one{"100", "", "120"}, two{"125", "300", "12"};
-  const ResultRow row = with_energy(one, two, Cells(3, "rapl+nvml"));
-  EXPECT_EQ(row.get("energy_ratio"), "");
-  EXPECT_EQ(row.get("energy_counters"), "rapl+nvml");
-  EXPECT_EQ(with_energy(one, Cells(3), Cells(3, "none: no counter")).get("energy_ratio"), "");
-  const ResultRow first = with_energy(one, two, {"nvml", "nvml", "rapl"});
-  EXPECT_EQ(first.get("energy_ratio"), "") << "not the same in all rounds";
+TEST(ScalingRows, CompareNoJoulesThatARoundLacks) {
+  EXPECT_EQ(with_energy({"100", "", "120"}, {"125", "300", "12"}).get("energy_ratio"), "");
+  EXPECT_EQ(with_energy({"100", "300", "120"}, Cells(3)).get("energy_ratio"), "");
 }
 
 TEST(ScalingRows, LeaveOnlyTheRoundOfAFailedLaunchOut) {

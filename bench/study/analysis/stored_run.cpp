@@ -26,8 +26,7 @@ constexpr std::string_view kAttempt = ".attempt";
 
 /// What launches flush row by row.
 std::vector<const Schema*> kept_schemas() {
-  std::vector<const Schema*> kept{&samples_schema(), &accuracy_schema(), &monitor_schema(),
-                                  &hosts_schema()};
+  std::vector<const Schema*> kept{&samples_schema(), &monitor_schema(), &hosts_schema()};
   kept.insert(kept.end(), case_schemas().begin(), case_schemas().end());
   return kept;
 }

@@ -56,7 +56,7 @@ std::vector<ResultRow> failed_rows(const Manifest& study, const std::vector<Lost
     const bool is_leg = launch.program == "bench_epoch" && launch.share_of == 1;
     if (!is_leg || !there.insert(launch.name).second) continue;
     ResultRow& row = rows.emplace_back(epoch_schema());
-    row.set("run_id", study.run_id).set("rank", "all").set("share_of", 1);
+    row.set("run_id", study.run_id).set("share_of", 1);
     row.set("case_id", case_id(launch.name)).set("entry", launch.name);
     row.set("origin", study.origin).set("ranks", launch.ranks);
     if (launch.nodes > 0) row.set("nodes", launch.nodes);

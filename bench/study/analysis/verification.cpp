@@ -7,8 +7,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
-#include <set>
 #include <string>
 
 #include "bench/measure/statistics.hpp"
@@ -103,14 +101,12 @@ void set_throughput(ResultRow& row, const SamplesOfRank& samples) {
   set_joules(row);
 }
 
-void set_epoch(ResultRow& row, const Summary& summary,
-               const std::vector<const ResultRow*>& samples) {
-  const double images = samples.empty() ? std::nan("") : number_in(*samples.back(), "samples");
-  row.set("images_per_s", images > 0 ? images / summary.median : std::nan(""));
-  if (row.get("rank") != "all") return;
+void set_epoch(ResultRow& row, const std::vector<const ResultRow*>& samples) {
   std::vector<double> joules = column_of(samples, "joules");
-  std::erase_if(joules, [](double value) { return std::isnan(value); });
-  row.set("joules", median_of(joules)).set("joules_per_image", median_of(joules) / images);
+  const bool known = std::ranges::none_of(joules, [](double one) { return std::isnan(one); });
+  row.set("joules", known ? median_of(joules) : std::nan(""));
+  if (samples.empty() || samples.back()->get("test_accuracy").empty()) return;
+  row.set("test_accuracy", number_in(*samples.back(), "test_accuracy"));
 }
 
 ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank) {
@@ -126,7 +122,7 @@ ResultRow recomputed(ResultRow row, const SamplesOfRank& by_rank) {
   const Summary summary = summarise(column_of(samples, "seconds"));
   set_times(row, summary);
   if (file == allreduce_schema().file) set_allreduce(row, summary, samples);
-  if (file == epoch_schema().file) set_epoch(row, summary, samples);
+  if (file == epoch_schema().file) set_epoch(row, samples);
   if (file == kernels_schema().file) set_kernel_rates(row, summary.median);
   return row;
 }
@@ -138,7 +134,7 @@ std::vector<ResultRow> recomputed_rows(const LaunchRows& launch) {
   const std::map<std::string, SamplesOfRank> samples = samples_by_case(launch);
   std::vector<ResultRow> rows;
   for (const ResultRow& row : launch.cases) {
-    if (row.get("seconds_median").empty()) {
+    if (row.get(time_column(row.schema())).empty()) {
       rows.push_back(row);
       continue;
     }
@@ -245,63 +241,6 @@ void verify_launches(const StoredRun& run, Verification& into) {
   }
 }
 
-/// What of a row of accuracy.csv stands in `all`, its launch's row of all ranks, and in the samples
-/// `times` too. Losses and accuracies do not, but those of the last epoch.
-ResultRow epoch_again(const ResultRow& row, std::size_t epoch, const ResultRow& all,
-                      const std::vector<double>& times) {
-  ResultRow again = row;
-  for (const char* const column : {"run_id", "origin", "model", "dataset", "gradient_sync",
-                                   "scaling", "global_batch", "samples"}) {
-    again.set(column, all.get(column));
-  }
-  again.set("epoch", epoch + 1);
-  if (epoch >= times.size()) return again;
-  const auto end = times.begin() + static_cast<std::ptrdiff_t>(epoch) + 1;
-  again.set("seconds", times[epoch]);
-  return again.set("seconds_so_far", std::accumulate(times.begin(), end, 0.0));
-}
-
-/// accuracy.csv, which has each epoch of each launch.
-void verify_epochs(const StoredRun& run, Verification& into) {
-  const std::string file(accuracy_schema().file);
-  std::set<int> without_result;
-  for (const LaunchRecord& launch : run.manifest.launches) {
-    if (launch.status != "ok") without_result.insert(launch.number);
-  }
-  std::map<std::string, std::vector<ResultRow>> published;
-  for (ResultRow& row : rows_in(run.folder, accuracy_schema())) {
-    if (without_result.contains(static_cast<int>(number_in(row, "launch")))) continue;
-    published[row.get("launch") + "/" + key_of(row)].push_back(std::move(row));
-  }
-  for (const LaunchRows& launch : run.launches_of(epoch_schema())) {
-    if (without_result.contains(launch.launch)) continue;
-    std::map<std::string, SamplesOfRank> samples = samples_by_case(launch);
-    for (const ResultRow& all : launch.cases) {
-      if (text_in(all, "rank") != "all") continue;
-      const std::string key = fmt::format("{}/{}", launch.launch, key_of(all));
-      const std::vector<ResultRow> rows = published[key];
-      published.erase(key);
-      const std::vector<const ResultRow*>& epochs = samples[key_of(all)][""];
-      // A log may tell an accuracy without a time.
-      const bool timed = !run.manifest.import || rows.size() == epochs.size();
-      const std::vector<double> times =
-          timed ? column_of(epochs, "seconds") : std::vector<double>();
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        ResultRow again = epoch_again(rows[i], i, all, times);
-        if (i < times.size()) again.set("round", epochs[i]->get("round"));
-        compare_cells_of(file, rows[i], again, into);
-      }
-      if (timed && rows.size() != epochs.size()) {
-        into.differences.push_back({file, name_of_row(all), "epochs", std::to_string(rows.size()),
-                                    std::to_string(epochs.size())});
-      }
-    }
-  }
-  for (const auto& [key, rows] : published) {
-    into.differences.push_back({file, name_of_row(rows.front()), "", "this row", ""});
-  }
-}
-
 }  // namespace
 
 std::string line_of(const Difference& difference) {
@@ -334,7 +273,6 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
         "a run of recover tells what happened to its programs: no samples are behind that");
     return verification;
   }
-  verify_epochs(run, verification);
   const fs::path& folder = run.folder;
   const StudyTables tables = study_tables(
       run, run.manifest.import ? std::vector<PlannedLaunch>() : read_plan(folder).launches, model);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/record/columns.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/comparison/report.hpp"
 #include "kernels/error.hpp"
@@ -197,7 +198,7 @@ TEST(CellJoin, JoinsAcrossWhatIsCompared) {
 /// A run of one cell, an epoch or an allreduce, with what an import says or leaves empty.
 ComparedRun run_saying(ResultRow row, const std::map<std::string, std::string>& said) {
   row.set("case_id", "id").set("origin", "measured").set("status", "ok").set("ranks", 2);
-  row.set("seconds_median", 1);
+  row.set(time_column(row.schema()), 1);
   for (const auto& [column, text] : said) row.set(column, text);
   StoredRun run{"/nowhere", {}, {}};
   run.launches[std::string(row.schema().file)].push_back({0, {row}, {}});
@@ -217,12 +218,10 @@ TEST(CellJoin, JoinsRunsThatDoNotSayTheUsual) {
   EXPECT_EQ(
       joined(run_saying(allreduce, {{"pages", "default"}}), run_saying(allreduce, {}), "device"),
       1U);
-  EXPECT_EQ(joined(run_saying(epoch, {{"loader_threads", "0"}, {"memory_format", "contiguous"}}),
-                   run_saying(epoch, {}), "device"),
-            1U);
   EXPECT_EQ(joined(run_saying(allreduce, {{"pages", "huge"}}), run_saying(allreduce, {}), "device"),
             0U);
-  EXPECT_EQ(joined(run_saying(epoch, {{"loader_threads", "2"}}), run_saying(epoch, {}), "device"),
+  EXPECT_EQ(joined(run_saying(epoch, {{"settings", "loader_threads=2"}}), run_saying(epoch, {}),
+                   "device"),
             0U);
 }
 
@@ -256,7 +255,7 @@ TEST(CellJoin, LeavesOutWhatLacksTheColumn) {
   auto run = run_saying(ResultRow(allreduce_schema()), {{"pages", "default"}});
   keep_where(run.cells, "pages", {"default"});
   EXPECT_EQ(run.cells.size(), 1U);
-  keep_where(run.cells, "loader_threads", {"0"});
+  keep_where(run.cells, "settings", {"loader_threads=2"});
   EXPECT_TRUE(run.cells.empty()) << "an allreduce loads nothing";
 }
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "bench/measure/statistics.hpp"
@@ -42,21 +42,16 @@ void set_whole(ResultRow& row, std::string_view column, double value) {
 }  // namespace
 
 void add_accuracies(ImportedCase& one, const std::vector<LoggedEpoch>& epochs) {
-  double so_far = 0;
+  const std::optional<double> target = decimal_of(one.row.get("target_accuracy"));
   for (std::size_t i = 0; i < epochs.size(); ++i) {
-    const LoggedEpoch& epoch = epochs[i];
-    ResultRow& row = one.accuracies.emplace_back(accuracy_schema());
-    row.set("epoch", i + 1).set("train_loss", epoch.train_loss).set("test_loss", epoch.test_loss);
-    row.set("test_accuracy", epoch.test_accuracy);
-    if (std::isnan(epoch.seconds)) continue;
-    so_far += epoch.seconds;
-    row.set("seconds", epoch.seconds).set("seconds_so_far", so_far);
-    const std::optional<double> target = decimal_of(one.row.get("target_accuracy"));
-    if (target && epoch.test_accuracy >= *target && one.row.get("epochs_to_target").empty()) {
-      one.row.set("epochs_to_target", i + 1).set("seconds_to_target", so_far);
-    }
+    const bool reached = target && epochs[i].test_accuracy >= *target;
+    if (reached) set_where_empty(one.row, "epochs_to_target", std::to_string(i + 1));
   }
-  if (!epochs.empty()) set_where_empty(one.row, "epochs", std::to_string(epochs.size()));
+  const bool timed = epochs.size() == one.seconds.size() &&
+                     std::ranges::none_of(epochs, [](const LoggedEpoch& epoch) {
+                       return std::isnan(epoch.seconds);
+                     });
+  if (timed) one.epochs = epochs;
 }
 
 void complete_training(ResultRow& row) {
@@ -70,32 +65,24 @@ void complete_training(ResultRow& row) {
     set_whole(row, "batch", number_in(row, "global_batch") / ranks);
     if (ranks == 1) set_where_empty(row, "gradient_sync", "one_device");
   }
-  set_where_empty(row, "rank", "all");
+  if (!epochs) set_where_empty(row, "rank", "all");
 }
 
-std::string add_states(ImportedCase& one) {
-  const auto part = [&](std::string_view name, double otherwise) {
-    const double seconds = number_in(one.row, fmt::format("{}_seconds", name));
-    return std::isnan(seconds) ? otherwise : seconds;
-  };
-  const double must_be_there = std::numeric_limits<double>::quiet_NaN();
-  const double compute =
-      part("forward", must_be_there) + part("backward", must_be_there) + part("update", 0);
-  const double sync = part("sync", must_be_there), load = part("load", 0);
-  const double evaluation = part("evaluation", 0);
-  const double parts = compute + sync + load + evaluation;
-  if (one.seconds.empty() || std::isnan(parts) || !std::isnan(part("compute", must_be_there))) {
-    return "";
+std::string check_states(ImportedCase& one) {
+  constexpr std::array<const char*, 2> kMustBeThere{"compute_seconds", "transfer_seconds"};
+  constexpr std::array<const char*, 2> kMayBeThere{"input_seconds", "evaluation_seconds"};
+  double parts = 0;
+  for (const char* const state : kMustBeThere) parts += number_in(one.row, state);
+  if (one.seconds.empty() || std::isnan(parts)) return "";
+  for (const char* const state : kMayBeThere) {
+    set_where_empty(one.row, state, "0");
+    parts += number_in(one.row, state);
   }
   const double mean = summarise(one.seconds).mean;
   constexpr double kRounding = 0.01;  // of what a log prints
-  if (parts > (1 + kRounding) * mean) {
-    return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
-  }
-  one.row.set("compute_seconds", compute).set("transfer_and_wait_seconds", sync);
-  one.row.set("input_seconds", load).set("evaluation_seconds", evaluation);
-  one.row.set("host_seconds", mean - parts);
-  return "";
+  if (parts <= (1 + kRounding) * mean) return "";
+  for (const char* const state : kMustBeThere) one.row.set(state, "");
+  return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
 }
 
 double fastest_images_per_s(const ResultRow& row) {

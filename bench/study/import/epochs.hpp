@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epochs as logs tell them: their rows of accuracy.csv, what else follows from a known data set,
+// Epochs as logs tell them: what was learnt in them, what else follows from a known data set,
 // and whether a time can be that of an epoch at all. A step that is taken for an epoch is some
 // thousand times too fast, and looks like a result.
 #pragma once
@@ -16,25 +16,18 @@
 
 namespace scalebench {
 
-/// NaN: the log does not say.
-struct LoggedEpoch {
-  double seconds = std::numeric_limits<double>::quiet_NaN();
-  double test_accuracy = std::numeric_limits<double>::quiet_NaN();  // a share
-  double train_loss = std::numeric_limits<double>::quiet_NaN();
-  double test_loss = std::numeric_limits<double>::quiet_NaN();
-};
-
-/// Rows of accuracy.csv; and of the case how many epochs there are and when its target was reached.
+/// What was learnt in each epoch that has a time; and of the case what it came to, and when its
+/// target was reached.
 void add_accuracies(ImportedCase& one, const std::vector<LoggedEpoch>& epochs);
 
 /// What follows from the other cells of a row of epoch.csv or throughput.csv: images of a known
 /// data set; the batch of one rank from that of all, and back; one_device for one rank.
 void complete_training(ResultRow& row);
 
-/// What the parts of an epoch that a log tells are in the account of losses: computing, the
-/// reduction that nothing hides, input, and the rest of a mean epoch. Nothing without forward,
-/// backward and sync. Returns why the parts cannot be, else nothing.
-std::string add_states(ImportedCase& one);
+/// Whether the states that a log tells are those of an epoch: computing, the reduction that nothing
+/// hides (transfer), and input and evaluation, which are none where it does not tell them. Takes
+/// them out where they cannot be, and returns why; else nothing.
+std::string check_states(ImportedCase& one);
 
 /// How many images a second one rank could train at the very most.
 double fastest_images_per_s(const ResultRow& row);

@@ -54,9 +54,9 @@ TEST(ImportFolder, IsReadAsAStoredRunWithItsLaunchesAndCells) {
 
 ResultRow epoch(int ranks, const char* sync, const char* samples) {
   ResultRow row(epoch_schema());
-  row.set("model", "m").set("ranks", ranks).set("rank", "all").set("status", "ok");
+  row.set("model", "m").set("ranks", ranks).set("status", "ok");
   row.set("gradient_sync", sync).set("samples", samples).set("origin", "imported");
-  row.set("case_id", sync).set("seconds_median", 12.0 / ranks);
+  row.set("case_id", sync).set("seconds", 12.0 / ranks);
   return row;
 }
 
@@ -92,8 +92,8 @@ TEST(ImportFolder, HasAScalingTableWhereSeveralRanksHaveABase) {
 }
 
 ResultRow with_states(ResultRow row, double compute, double sync) {
-  row.set("compute_seconds", compute).set("transfer_and_wait_seconds", sync);
-  return row.set("input_seconds", 0.5).set("evaluation_seconds", 0).set("host_seconds", 0.25);
+  row.set("compute_seconds", compute).set("transfer_seconds", sync);
+  return row.set("input_seconds", 0.5).set("evaluation_seconds", 0);
 }
 
 TEST(ImportFolder, SaysWhereTheTimeWentWhereALogTellsTheParts) {

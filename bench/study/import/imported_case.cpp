@@ -15,15 +15,14 @@ namespace {
 
 /// Columns that statistics, ids and rates come from, never a user.
 constexpr std::string_view kMade =
-    "run_id case_id origin status launches repetitions seconds_median "
+    "run_id case_id origin status launches repetitions seconds seconds_median "
     "seconds_ci_low seconds_ci_high interval converged busbw_gb_per_s "
     "bound_busbw_gb_per_s native_ratio native_ratio_ci_low native_ratio_ci_high native_verdict "
     "images_per_s_ci_low images_per_s_ci_high gb_per_s gflop_per_s images_per_s";
 
-constexpr std::array<std::string_view, 14> kCounts{
-    "size_bytes",       "ranks",         "nodes",   "batch",   "global_batch", "samples",
-    "epochs",           "parameters",    "threads", "workers", "bytes",        "share_of",
-    "epochs_to_target", "loader_threads"};
+constexpr std::array<std::string_view, 11> kCounts{
+    "size_bytes", "ranks",   "nodes", "batch",    "global_batch",    "samples",
+    "parameters", "threads", "bytes", "share_of", "epochs_to_target"};
 
 /// Of ranks, and of what is counted by them: above what anybody has, and what an int holds.
 constexpr std::uint64_t kMostRanks = 1U << 24U;
@@ -55,16 +54,15 @@ std::vector<std::string_view> describing_columns(const Schema& schema) {
 
 void require_value(std::string_view place, std::string_view column, std::string_view value) {
   if (value.empty()) fail<UsageError>("{}: {} is empty", place, column);
-  const bool may_be_none = column == "loader_threads" && value == "0";
-  if (is_one_of(kCounts, column) && !is_count(value) && !may_be_none) {
+  if (is_one_of(kCounts, column) && !is_count(value)) {
     fail<UsageError>("{}: {}: '{}' is not a positive whole number", place, column, value);
   }
   const bool of_ranks = column == "ranks" || column == "nodes";
   if (of_ranks && read_number<std::uint64_t>(value).value_or(0) > kMostRanks) {
     fail<UsageError>("{}: {}: {} is more than {}", place, column, value, kMostRanks);
   }
-  const bool number = column.ends_with("_seconds") || column == "learning_rate" ||
-                      column == "flops" || column.ends_with("_loss") || is_one_of(kShares, column);
+  const bool number = column.ends_with("_seconds") || column == "flops" ||
+                      column.ends_with("_loss") || is_one_of(kShares, column);
   const std::optional<double> found = decimal_of(value);
   if (number && !found) fail<UsageError>("{}: {}", place, no_number(column, value));
   if (is_one_of(kShares, column) && (*found < 0 || *found > 1)) {

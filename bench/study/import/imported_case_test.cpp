@@ -49,14 +49,14 @@ TEST(Settings, AreRefusedInOneLine) {
   };
   EXPECT_THAT(refusal("ranks"), HasSubstr("write column=value"));
   EXPECT_THAT(refusal("ranks=16777217"), HasSubstr("ranks: 16777217 is more than 16777216"));
-  EXPECT_THAT(refusal("rank=3"), testing::IsEmpty());
+  EXPECT_THAT(refusal("nodes=3"), testing::IsEmpty());
   EXPECT_THAT(refusal("modle=x"), HasSubstr("did you mean 'model'?"));
   EXPECT_THAT(refusal("seconds_median=3"), HasSubstr("unknown column"));
   EXPECT_THAT(refusal("origin=measured"), HasSubstr("unknown column"));
   for (const char* bad : {"ranks=0", "ranks=-1", "ranks=1.5", "ranks=1e308", "ranks=1,5", "ranks="})
     EXPECT_NE(refusal(bad), "") << bad;
   EXPECT_THAT(refusal("target_accuracy=46"), HasSubstr("from 0 to 1"));
-  EXPECT_THAT(refusal("learning_rate=0,1"), HasSubstr("decimal point"));
+  EXPECT_THAT(refusal("input_seconds=0,1"), HasSubstr("decimal point"));
 }
 
 }  // namespace

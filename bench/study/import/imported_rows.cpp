@@ -11,6 +11,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/measure/statistics.hpp"
+#include "bench/record/columns.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/seal.hpp"
@@ -38,10 +39,8 @@ std::vector<std::string_view> required(const Schema& schema) {
 /// it.
 std::vector<std::size_t> columns_of_the_case(const Schema& schema) {
   const std::vector<std::string_view> varying = words_of(
-      "note ranks nodes rank host parameters workers first_call_seconds slowest_rank "
-      "clock_residual_seconds skew_seconds train_loss "
-      "test_accuracy epochs_to_target seconds_to_target replicas_equal replica_divergence "
-      "relative_to_one_rank last_rank last_rank_share");
+      "note ranks nodes rank parameters first_call_seconds slowest_rank skew_seconds "
+      "test_accuracy epochs_to_target relative_to_one_rank last_rank joules");
   std::vector<std::size_t> places;
   for (const std::string_view column : describing_columns(schema)) {
     const bool varies = column.ends_with("_seconds") || std::ranges::count(varying, column) > 0;
@@ -65,7 +64,7 @@ std::string canonical(const ResultRow& row, const std::vector<std::size_t>& plac
 /// What follows from other columns, where the file does not say it.
 void complete(ResultRow& row, const ImportIdentity& identity,
               const std::vector<std::size_t>& columns) {
-  if (is_training(row.schema()) && row.get("rank").empty()) row.set("rank", "all");
+  if (row.schema().has("rank")) set_where_empty(row, "rank", "all");
   row.set("run_id", identity.run_id);
   row.set("case_id", case_id(canonical(row, columns))).set("origin", identity.origin);
   if (row.get("status").empty()) row.set("status", "ok");
@@ -87,9 +86,8 @@ ResultRow sample_of(const ResultRow& row, int launch, std::size_t repetition, do
   return sample;
 }
 
-/// Images behind one repetition; NaN where the row does not say.
+/// Images of one step; NaN where the row does not say.
 double images_of(const ResultRow& row) {
-  if (row.schema().file == epoch_schema().file) return number_in(row, "samples");
   return number_in(row, "batch") * (row.get("rank") == "all" ? number_in(row, "ranks") : 1);
 }
 
@@ -101,8 +99,7 @@ class LaunchCases {
     rows_.launch = number;
   }
 
-  void add(ImportedCase one, const std::string& file, const ImportIdentity& identity,
-           std::vector<ResultRow>& accuracies) {
+  void add(ImportedCase one, const std::string& file, const ImportIdentity& identity) {
     ResultRow& row = one.row;
     complete(row, identity, columns_);
     const std::string key =
@@ -122,17 +119,17 @@ class LaunchCases {
       if (row.get("status") != "ok") rows_.cases[found->second] = row;
     }
     std::vector<double>& seconds = seconds_[found->second];
-    for (const double value : one.seconds) {
-      rows_.samples.push_back(sample_of(row, rows_.launch, seconds.size(), value));
-      seconds.push_back(value);
+    for (std::size_t i = 0; i < one.seconds.size(); ++i) {
+      ResultRow& sample =
+          rows_.samples.emplace_back(sample_of(row, rows_.launch, seconds.size(), one.seconds[i]));
+      seconds.push_back(one.seconds[i]);
+      if (!one.epochs.empty()) {
+        const LoggedEpoch& epoch = one.epochs[i];
+        sample.set("train_loss", epoch.train_loss).set("test_loss", epoch.test_loss);
+        sample.set("test_accuracy", epoch.test_accuracy);
+      }
       const double skew = row.schema().has("skew_seconds") ? number_in(row, "skew_seconds") : kNone;
       if (!std::isnan(skew)) skews_[found->second].push_back(skew);
-    }
-    for (ResultRow& accuracy : one.accuracies) {
-      for (const std::string& column : accuracy.schema().columns) {
-        if (accuracy.get(column).empty()) accuracy.set(column, text_in(row, column));
-      }
-      accuracies.push_back(accuracy.set("launch", rows_.launch));
     }
   }
 
@@ -141,7 +138,8 @@ class LaunchCases {
       if (seconds_[i].empty() || !is_training(schema_)) continue;
       ResultRow& row = rows_.cases[i];
       const double median = median_of(seconds_[i]);
-      row.set("seconds_median", median).set("images_per_s", images_of(row) / median);
+      row.set(time_column(schema_), median);
+      if (schema_.has("images_per_s")) row.set("images_per_s", images_of(row) / median);
     }
     for (std::size_t i = 0; i < skews_.size(); ++i) {
       if (!skews_[i].empty()) rows_.cases[i].set("skew_seconds", median_of(skews_[i]));
@@ -203,7 +201,7 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
   for (const NumberedLaunch& launch : launches) {
     LaunchCases& cases = by_number.try_emplace(launch.number, launch.number, schema).first->second;
     for (const ImportedCase& one : launch.launch.cases) {
-      cases.add(one, launch.file, identity, rows.accuracies);
+      cases.add(one, launch.file, identity);
     }
   }
   for (auto& [number, cases] : by_number) {
@@ -252,7 +250,6 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
       write(run, its, csv_of(its, answers));
     }
   }
-  write(run, accuracy_schema(), csv_of(accuracy_schema(), rows.accuracies));
   manifest = updated(std::move(manifest), run, "complete");
   write_manifest(run, manifest);
   seal_folder(run, manifest.files);
@@ -301,9 +298,8 @@ std::string line(const ResultRow& row) {
   if (row.get("status") != "ok") {
     return fmt::format("{:<64} {}: {}\n", label, row.get("status"), printable(row.get("note")));
   }
-  return fmt::format("{:<64} {:>10} {:>34} {:>8} {:>8}\n", label,
-                     show_time(number_in(row, "seconds_median")), rate_of(row), row.get("launches"),
-                     row.get("repetitions"));
+  return fmt::format("{:<64} {:>10} {:>34} {:>8} {:>8}\n", label, show_time(seconds_in(row)),
+                     rate_of(row), row.get("launches"), row.get("repetitions"));
 }
 
 }  // namespace

@@ -29,9 +29,8 @@ struct NumberedLaunch {
 };
 
 struct ImportedRows {
-  std::vector<LaunchRows> launches;   // in order of their numbers
-  std::vector<ResultRow> cases;       // one row a case, over all launches
-  std::vector<ResultRow> accuracies;  // of accuracy.csv
+  std::vector<LaunchRows> launches;  // in order of their numbers
+  std::vector<ResultRow> cases;      // one row a case, over all launches
 };
 
 /// Throws UsageError, naming the file, when a row lacks a column without which it is no case.
@@ -47,8 +46,8 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
                            const ImportIdentity& identity);
 
 /// Writes samples.csv, the case file, summary.csv and scaling.csv where the rows have a base for
-/// them, losses.csv where they have states, accuracy.csv, the rows of each launch in launches/,
-/// and, last, the manifest. Then the folder is sealed.
+/// them, losses.csv where they have states, the rows of each launch in launches/, and, last, the
+/// manifest. Then the folder is sealed.
 void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
                   Manifest manifest);
 

@@ -14,12 +14,13 @@
 namespace scalebench {
 namespace {
 
-constexpr std::string_view kTestLoss = "test_loss";  // of accuracy.csv alone
+/// Of samples.csv alone.
+bool is_loss(std::string_view column) { return column == "train_loss" || column == "test_loss"; }
 
 bool is_epoch(const Schema& schema) { return schema.file == epoch_schema().file; }
 
 bool is_of_each_epoch(std::string_view column) {
-  return column == "test_accuracy" || column == "train_loss" || column == kTestLoss;
+  return column == "test_accuracy" || is_loss(column);
 }
 
 /// What one metric found: numbers in our unit, in order; texts where a column holds words.
@@ -79,7 +80,7 @@ class LogReader {
     std::string value(text);
     if (number) value = fmt::format("{}", *number * metric.factor);
     try {
-      if (metric.column != kTestLoss) require_value("", metric.column, value);
+      if (!is_loss(metric.column)) require_value("", metric.column, value);
     } catch (const UsageError& error) {
       const bool percent = metric.column.ends_with("_accuracy") && metric.factor == 1;
       fail<UsageError>(
@@ -101,12 +102,14 @@ class LogReader {
 
   /// One value for the column out of those of all matches.
   void describe(const LogMetric& metric, const Found& found, ResultRow& row) {
-    if (found.texts.empty() || metric.column == kTestLoss) return;
+    if (found.texts.empty() || is_loss(metric.column)) return;
     if (is_of_each_epoch(metric.column)) {
       row.set(metric.column, found.texts.back());
     } else if (metric.column.ends_with("_seconds")) {
-      row.set(metric.column, std::accumulate(found.numbers.begin(), found.numbers.end(), 0.0) /
-                                 static_cast<double>(found.numbers.size()));
+      // Several metrics of one column are its parts.
+      const double others = row.get(metric.column).empty() ? 0 : number_in(row, metric.column);
+      const double sum = std::accumulate(found.numbers.begin(), found.numbers.end(), 0.0);
+      row.set(metric.column, others + sum / static_cast<double>(found.numbers.size()));
     } else if (std::ranges::count(found.texts, found.texts[0]) != std::ssize(found.texts)) {
       find(0, fmt::format("{}: the log says {} and other things", metric.column, found.texts[0]));
     } else {
@@ -115,7 +118,7 @@ class LogReader {
   }
 
   ImportedCase the_case() {
-    ImportedCase one{ResultRow(schema_), {}, {}};
+    ImportedCase one{ResultRow(schema_), {}};
     std::size_t carrier = 0;
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       if (carries_values(schema_, metrics_[i].column)) {
@@ -130,7 +133,7 @@ class LogReader {
     if (is_epoch(schema_)) {
       add_epochs(one);
       require_possible(one, file_);
-      if (const std::string problem = add_states(one); !problem.empty()) find(0, problem);
+      if (const std::string problem = check_states(one); !problem.empty()) find(0, problem);
     }
     return one;
   }
@@ -191,8 +194,8 @@ class LogReader {
     if (column != "images_per_s") {
       fail<UsageError>("{}: {} gives no time without {}; add --set", file_, column, needed);
     }
-    one.row.set("images_per_s", median_of(found.numbers));
-    one.row.set("note", fmt::format("no time: the log does not say {}", needed));
+    one.row.set("note", fmt::format("no time: {:g} images/s, and the log does not say {}",
+                                    median_of(found.numbers), needed));
     result_.remarks.push_back(fmt::format(
         "{}: images_per_s gives no time without {}, so nothing can be compared; add --set", file_,
         needed));
@@ -201,7 +204,7 @@ class LogReader {
   void add_epochs(ImportedCase& one) const {
     const Found* const accuracy = of("test_accuracy");
     const Found* const train = of("train_loss");
-    const Found* const test = of(kTestLoss);
+    const Found* const test = of("test_loss");
     std::size_t count = 0;
     for (const Found* column : {accuracy, train, test}) {
       if (column != nullptr) count = std::max(count, column->numbers.size());
@@ -244,7 +247,7 @@ double steps_behind(std::string& expression) {
 std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, const Schema& schema) {
   std::vector<std::string_view> valid = value_columns(schema);
   std::ranges::copy(describing_columns(schema), std::back_inserter(valid));
-  if (is_epoch(schema)) valid.push_back(kTestLoss);
+  if (is_epoch(schema)) valid.insert(valid.end(), {"train_loss", "test_loss"});
   std::vector<LogMetric> metrics;
   std::size_t carriers = 0;
   for (const std::string& text : texts) {
@@ -261,7 +264,10 @@ std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, cons
       fail<UsageError>("{}: {}", place, unknown_name("column", metric.column, valid));
     }
     for (std::size_t i = 0; i + 1 < metrics.size(); ++i) {
-      if (metrics[i].column == metric.column) fail<UsageError>("{}: named twice", place);
+      const bool adds_up = metric.column.ends_with("_seconds");
+      if (metrics[i].column == metric.column && !adds_up) {
+        fail<UsageError>("{}: named twice", place);
+      }
     }
     if (colon != std::string::npos) {
       metric.factor = unit_factor(place, metric.column, name.substr(colon + 1));

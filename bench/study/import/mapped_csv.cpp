@@ -248,7 +248,7 @@ class MappedCsv {
   }
 
   void set_value(std::size_t row, const MappedColumn& carrier, ImportedCase& one) {
-    if (is_training(*map_.schema)) set_where_empty(one.row, "rank", "all");
+    if (map_.schema->has("rank")) set_where_empty(one.row, "rank", "all");
     const std::string& text = table_.text(row, carrier.theirs);
     const std::optional<double> number = decimal_of(text);
     if (!number && !says_none(text)) refuse(row, carrier, no_number(carrier.theirs, text));

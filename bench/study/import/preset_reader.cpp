@@ -196,7 +196,6 @@ class PresetReader {
     }
     if (const double each = number(Says::images_per_s_each); each > 0) rates_each_.push_back(each);
     if (const double mean = number(Says::images_per_s_so_far); mean > 0) rate_so_far_ = mean;
-    if (text(Says::train_loss)) train_loss_ = number(Says::train_loss);
     if (text(Says::accuracy)) accuracy_ = number(Says::accuracy);
   }
 
@@ -222,7 +221,7 @@ class PresetReader {
   [[noreturn]] void refuse(const std::vector<ForeignLine>& lines) const;
 
   void add_case() {
-    ImportedCase one{ResultRow(schema_), {}, {}};
+    ImportedCase one{ResultRow(schema_), {}};
     ResultRow& row = one.row;
     use_intervals();
     describe(row);
@@ -244,7 +243,6 @@ class PresetReader {
     }
     if (one.seconds.empty()) return;
     if (epochs) {
-      row.set("train_loss", whole.empty() ? train_loss_ : whole.back().train_loss);
       row.set("test_accuracy", whole.empty() ? accuracy_ : whole.back().test_accuracy);
     }
     require_possible(one, file_);
@@ -392,7 +390,7 @@ class PresetReader {
   std::string last_step_;
   std::vector<double> steps_, rates_, rates_each_;
   double rate_so_far_ = std::nan("");
-  double train_loss_ = std::nan(""), accuracy_ = std::nan("");
+  double accuracy_ = std::nan("");
   struct Interval {
     double begin, step, seconds, rate;  // begin: NaN where it is not said
   };

@@ -64,7 +64,6 @@ constexpr Pattern kMegatron[]{
     {Says::step, R"(iteration +([0-9]+)/ *[0-9]+ \|)"},
     {Says::step_seconds, R"(elapsed time per iteration \(ms\): +([0-9.]+))", 1e-3},
     {Says::global_batch, R"(global batch size: +([0-9]+))"},
-    {Says::train_loss, R"(lm loss: +([-+0-9.Ee]+))"},
     {Says::ranks, R"(using world size: +([0-9]+))"},
     {Says::ranks, R"(world_size \.+ ([0-9]+))"},
 };

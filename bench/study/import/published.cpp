@@ -103,7 +103,7 @@ const Schema& schema_of(const CsvTable& table, const std::string& name, const st
 
 ImportedCase case_of(const CsvTable& table, std::size_t row, const Schema& schema,
                      const Settings& settings, const std::string& file) {
-  ImportedCase one{ResultRow(schema), {}, {}};
+  ImportedCase one{ResultRow(schema), {}};
   const auto text = [&](std::string_view column) { return table.text(row, column); };
   ResultRow& result = one.row;
   result.set("ranks", text("gpus")).set("nodes", text("nodes"));

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "bench/measure/statistics.hpp"
+#include "bench/study/analysis/legs.hpp"
+#include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/prediction/rows.hpp"
 #include "collectives/carries.hpp"
@@ -23,8 +25,7 @@ EpochRows epochs_in(const StoredRun& run) {
   EpochRows rows;
   for (const LaunchRows& launch : run.launches_of(epoch_schema())) {
     for (const ResultRow& row : launch.cases) {
-      const bool usable = row.get("rank") == "all" && row.get("status") == "ok" &&
-                          number_in(row, "seconds_median") > 0;
+      const bool usable = row.get("status") == "ok" && number_in(row, "seconds") > 0;
       if (usable) rows.push_back({launch.launch, &row});
     }
   }
@@ -37,34 +38,27 @@ bool is_strategy(const ResultRow& row) {
          sync != "barrier_only" && sync != "one_device";
 }
 
-/// The states are those of the epoch in the middle: as shares of the measured time.
+/// What an epoch's states leave of it is the host's. Where transfer and waiting are known together
+/// only, so is their sample.
 EpochSample sample_of(const ResultRow& row) {
-  const double seconds = number_in(row, "seconds_median");
-  double sum = 0;
-  for (const char* state : {"compute", "input", "evaluation", "host"}) {
-    sum += number_in(row, fmt::format("{}_seconds", state));
-  }
-  const double parted = number_in(row, "transfer_seconds") + number_in(row, "wait_seconds");
-  sum += std::isnan(parted) ? number_in(row, "transfer_and_wait_seconds") : parted;
-  const double scale = seconds / sum;
+  const double seconds = number_in(row, "seconds"), compute = number_in(row, "compute_seconds");
+  const double exchange = transfer_and_wait(row);
   // Servers compute nothing, and the states are means over all ranks.
-  const double workers = number_in(row, "workers") > 0 ? number_in(row, "workers") : 1;
-  const double all = scale * number_in(row, "ranks") / workers;
+  const double all = number_in(row, "ranks") / workers_in(row);
+  const double transfer = is_joined(row) ? std::nan("") : number_in(row, "transfer_seconds");
   return {seconds,
-          all * number_in(row, "compute_seconds"),
-          scale * number_in(row, "transfer_seconds"),
-          scale * number_in(row, "wait_static_seconds"),
-          scale * number_in(row, "wait_jitter_seconds"),
-          scale * (number_in(row, "input_seconds") + number_in(row, "evaluation_seconds") +
-                   number_in(row, "host_seconds"))};
+          all * compute,
+          transfer,
+          number_in(row, "wait_static_seconds"),
+          number_in(row, "wait_jitter_seconds"),
+          seconds - compute - exchange};
 }
 
 EpochLeg leg_of(const ResultRow& row) {
   EpochLeg leg;
   leg.at.ranks = static_cast<int>(number_in(row, "ranks"));
   leg.at.nodes = std::max(1, static_cast<int>(number_in(row, "nodes")));
-  const double workers = number_in(row, "workers");
-  leg.workers = workers > 0 ? static_cast<int>(workers) : leg.at.ranks;
+  leg.workers = workers_in(row);
   leg.batch = number_in(row, "batch");
   leg.samples = number_in(row, "samples");
   return leg;
@@ -91,7 +85,7 @@ EpochRows of_its_case(const ResultRow& one, const EpochRows& rows) {
 double step_seconds(const ResultRow& one, const EpochRows& rows) {
   std::vector<double> seconds;
   for (const auto& [launch, row] : of_its_case(one, rows)) {
-    seconds.push_back(number_in(*row, "seconds_median") / leg_of(*row).steps());
+    seconds.push_back(number_in(*row, "seconds") / leg_of(*row).steps());
   }
   return median_of(seconds);
 }

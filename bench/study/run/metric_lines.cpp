@@ -25,7 +25,7 @@ struct Metrics {
 const std::vector<Metrics>& metrics() {
   static const std::vector<Metrics> kMetrics{
       {scaling_schema(),
-       {"model", "gradient_sync", "scaling", "allreduce", "transport", "ranks", "origin"},
+       {"model", "gradient_sync", "scaling", "ranks", "origin"},
        {{"efficiency", "efficiency"},
         {"speedup", "speedup"},
         {"epoch_seconds", "measured_seconds"}}},

@@ -40,9 +40,8 @@ std::string rates_table(const std::vector<ResultRow>& rows) {
     const std::string injected = injected_in(row);
     table += row.get("status") != "ok"
                  ? fmt::format("{}: {}\n", row.get("status"), printable(row.get("note")))
-                 : fmt::format("{:>10}  {}{}{}{}\n", show_time(number_in(row, "seconds_median")),
-                               rate_of(row), native_of(row), injected.empty() ? "" : "  ",
-                               printable(injected));
+                 : fmt::format("{:>10}  {}{}{}{}\n", show_time(seconds_in(row)), rate_of(row),
+                               native_of(row), injected.empty() ? "" : "  ", printable(injected));
   }
   if (cases.size() > kRatesShown) {
     table +=

@@ -20,15 +20,14 @@ using testing::StartsWith;
 ResultRow scaling_row(const std::string& efficiency) {
   ResultRow row(scaling_schema());
   row.set("status", "ok").set("origin", "measured").set("model", "mlp").set("ranks", 2);
-  row.set("gradient_sync", "mirrored").set("scaling", "strong").set("allreduce", "ring");
-  row.set("transport", "mpi").set("efficiency", efficiency);
+  row.set("gradient_sync", "mirrored").set("scaling", "strong").set("efficiency", efficiency);
   return row;
 }
 
 TEST(MetricLines, OneLineForEachMetricOfACase) {
   EXPECT_EQ(metric_lines(std::vector{scaling_row("0.83")}),
             "scalebench: metric=efficiency model=mlp gradient_sync=mirrored scaling=strong "
-            "allreduce=ring transport=mpi ranks=2 origin=measured value=0.83\n");
+            "ranks=2 origin=measured value=0.83\n");
 }
 
 TEST(MetricLines, AreFoundByTheDocumentedExpression) {
@@ -76,12 +75,9 @@ TEST(MetricLines, HaveNamesThatTellThemApart) {
   // What has no column is in a case's id alone, as the seed.
   ResultRow a = scaling_row("0.5"), b = scaling_row("0.25");
   a.set("case_id", "aa");
-  b.set("case_id", "bb").set("dataset", "x");
-  EXPECT_THAT(metric_lines({a, b}),
-              AllOf(HasSubstr(" dataset=none value=0.5"), HasSubstr(" dataset=x value=0.25")));
-  EXPECT_THAT(
-      metric_lines({a, b.set("dataset", "")}),
-      AllOf(HasSubstr("measured case_id=aa value=0.5"), HasSubstr(" case_id=bb value=0.25")));
+  b.set("case_id", "bb");
+  EXPECT_THAT(metric_lines({a, b}), AllOf(HasSubstr("measured case_id=aa value=0.5"),
+                                          HasSubstr(" case_id=bb value=0.25")));
 }
 
 TEST(MetricLines, WhatWasNotMeasuredHasNone) {
@@ -94,10 +90,10 @@ TEST(MetricLines, WhatWasNotMeasuredHasNone) {
 
 TEST(MetricLines, LabelsAreWords) {
   ResultRow row = scaling_row("0.5");
-  row.set("model", "my net=1\nvalue=2").set("transport", "");
+  row.set("model", "my net=1\nvalue=2").set("gradient_sync", "");
   const std::string line = metric_lines(std::vector{row});
   EXPECT_NE(line.find(" model=my_net_1_value_2 "), std::string::npos) << line;
-  EXPECT_NE(line.find(" transport=none "), std::string::npos) << line;
+  EXPECT_NE(line.find(" gradient_sync=none "), std::string::npos) << line;
 }
 
 /// A row of summary.csv: 6.25 s where half of 10 s is the ideal.

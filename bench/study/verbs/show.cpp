@@ -44,7 +44,7 @@ std::vector<ShownFile> shown_files() {
       {summary_schema(),
        {"model", "strategy", "scaling", "ranks", "h_seconds", "ideal_seconds", "measured_seconds",
         "speedup", "efficiency", "lost_seconds", "largest_loss", "largest_loss_seconds", "trust"}},
-      {epoch_schema(), {"model", "gradient_sync", "scaling", "ranks", "rank", "seconds_median"}},
+      {epoch_schema(), {"model", "gradient_sync", "scaling", "ranks", "seconds"}},
       {throughput_schema(), {"model", "batch", "ranks", "rank", "images_per_s"}},
       {allreduce_schema(),
        {"algorithm", "transport", "dtype", "size_bytes", "ranks", "seconds_median",

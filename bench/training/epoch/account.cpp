@@ -31,17 +31,16 @@ Laggard joint_laggard(Communicator& host, const std::vector<double>& steps_last)
 /// What the clocks of all hosts are worth, into `times`. Ranks of one host have one clock.
 void set_clocks(EpochTimes& times, Communicator& host, const ClockBridge& clock) {
   const std::vector<int> nodes = host.topology().node_of_rank;
-  const std::vector<double> all = all_gather(
-      host, std::vector<double>{clock.residual_seconds(), clock.jump_seconds(), clock.drift()});
+  const std::vector<double> all =
+      all_gather(host, std::vector<double>{clock.residual_seconds(), clock.jump_seconds()});
   std::vector<double> residuals(nodes.size());  // by node
   for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
-    const double* const of_rank = &all[3 * rank];
+    const double* const of_rank = &all[2 * rank];
     residuals[static_cast<std::size_t>(nodes[rank])] = of_rank[0];
     if (std::abs(of_rank[1]) > times.clock_jump_seconds) {
       times.clock_jump_seconds = std::abs(of_rank[1]);
       times.clock_jump_rank = static_cast<int>(rank);
     }
-    times.ranks[rank].clock_drift = of_rank[2];
   }
   // Each is against rank 0's; between two others both may be wrong.
   std::ranges::sort(residuals, std::greater());
@@ -80,7 +79,6 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
   }
   if (jumped) {
     times.account = Account::refused;
-    for (RankEpoch& rank : times.ranks) rank.phase_seconds.fill(std::nan(""));
     return times;
   }
 
@@ -100,17 +98,14 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
     const std::vector<double> waits = all_gather(host, waits_in_halves(cuts, trace, together, end));
     times.wait_jitter = wait_jitter(cuts, split(waits, ranks));
   }
-  const auto phases = phase_seconds(trace);
-  std::vector<double> sums(phases.begin(), phases.end());
-  sums.insert(sums.end(), states.seconds.begin(), states.seconds.end());
+  std::vector<double> sums(states.seconds.begin(), states.seconds.end());
   sums.push_back(states.hidden);
   const std::vector<double> all = all_gather(host, sums);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const double* const from = &all[rank * sums.size()];
-    RankEpoch& one = times.ranks[rank];
-    std::copy_n(from, phases.size(), one.phase_seconds.begin());
-    std::copy_n(from + phases.size(), states.seconds.size(), one.states.seconds.begin());
-    one.states.hidden = from[sums.size() - 1];
+    States& of_rank = times.ranks[rank].states;
+    std::copy_n(from, states.seconds.size(), of_rank.seconds.begin());
+    of_rank.hidden = from[sums.size() - 1];
   }
   return times;
 }

@@ -4,7 +4,6 @@
 // Source: results/README.md, "Where the time went".
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,17 +16,14 @@ namespace scalebench {
 
 /// What one rank did in one epoch.
 struct RankEpoch {
-  double seconds = 0;                           // of its own
-  std::int64_t samples = 0;                     // counted here; 0 where others count them
-  std::array<double, kPhases> phase_seconds{};  // by Phase; they sum to `seconds`; NaN: refused
-  States states;                                // sum to the seconds of all ranks together
-  double clock_drift = 0;                       // faster than rank 0's host; 1e-6: a millionth
+  double seconds = 0;  // of its own
+  States states;       // sum to the seconds of all ranks together
 };
 
 enum class Account : std::uint8_t {
   parted,   // every state is known
   joined,   // of transfer and waiting only the sum is: the clocks' error may move too much
-  refused,  // nothing is, no phase and no step either: a clock jumped meanwhile
+  refused,  // nothing is: a clock jumped meanwhile
 };
 
 /// How long an epoch took and where that went; equal on every rank.

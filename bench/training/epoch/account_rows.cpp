@@ -5,39 +5,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace scalebench {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
-/// Mean over these ranks of an epoch.
-States mean_states(const EpochMeasurement& epoch, std::size_t first, std::size_t last) {
+/// Mean over the ranks of an epoch.
+States mean_states(const EpochMeasurement& epoch) {
   States mean;
-  const auto n = static_cast<double>(last - first);
-  for (std::size_t rank = first; rank < last; ++rank) {
-    const States& states = epoch.ranks[rank].states;
-    for (std::size_t i = 0; i < kStateNames.size(); ++i) mean.seconds[i] += states.seconds[i] / n;
-    mean.hidden += states.hidden / n;
+  const auto n = static_cast<double>(epoch.ranks.size());
+  for (const RankEpoch& rank : epoch.ranks) {
+    for (std::size_t i = 0; i < kStateNames.size(); ++i) {
+      mean.seconds[i] += rank.states.seconds[i] / n;
+    }
+    mean.hidden += rank.states.hidden / n;
   }
   return mean;
 }
 
-/// Whether what moves during computation costs it nothing: on a core that computes too it lengthens
-/// the computation.
-bool hides(const ResultRow& row) { return !row.get("device").starts_with("cpu"); }
-
 /// The one of which least is known.
 const EpochMeasurement& worst_of(const MiddleEpochs& middle) {
   return **std::ranges::max_element(middle, {}, &EpochMeasurement::account);
-}
-
-/// The largest in magnitude, with its sign.
-double largest_drift(const EpochMeasurement& epoch) {
-  return std::ranges::max(epoch.ranks, {},
-                          [](const RankEpoch& rank) { return std::abs(rank.clock_drift); })
-      .clock_drift;
 }
 
 }  // namespace
@@ -50,41 +37,29 @@ MiddleEpochs middle_of(const EpochRun& run) {
   return low == high ? MiddleEpochs{epochs[low]} : MiddleEpochs{epochs[low], epochs[high]};
 }
 
-void set_account(ResultRow& row, const MiddleEpochs& middle, std::optional<std::size_t> rank) {
+void set_account(ResultRow& row, const MiddleEpochs& middle) {
   const Account account = worst_of(middle).account;
   if (account == Account::refused) return;
   States mean;
-  double jitter = 0, residual = 0, error = 0, drift = 0;
+  double jitter = 0;
   const auto n = static_cast<double>(middle.size());
   for (const EpochMeasurement* const epoch : middle) {
-    const States states =
-        rank ? epoch->ranks[*rank].states : mean_states(*epoch, 0, epoch->ranks.size());
+    const States states = mean_states(*epoch);
     for (std::size_t i = 0; i < kStateNames.size(); ++i) mean.seconds[i] += states.seconds[i] / n;
-    mean.hidden += states.hidden / n;
     jitter += epoch->wait_jitter / n;
-    residual += epoch->clock_residual_seconds / n;
-    error += epoch->attribution_error_seconds / n;
-    drift += (rank ? epoch->ranks[*rank].clock_drift : largest_drift(*epoch)) / n;
   }
-  for (std::size_t i = 0; i < kStateNames.size(); ++i) {
-    row.set(fmt::format("{}_seconds", kStateNames[i]), mean.seconds[i]);
+  for (const State state : {State::compute, State::transfer, State::input, State::evaluation}) {
+    const auto name = kStateNames.at(static_cast<std::size_t>(state));
+    row.set(fmt::format("{}_seconds", name), mean[state]);
   }
-  row.set("wait_static_seconds", mean[State::wait] - jitter);
-  row.set("wait_jitter_seconds", jitter);
-  row.set("transfer_and_wait_seconds", mean[State::transfer] + mean[State::wait]);
-  row.set(hides(row) ? "hidden_seconds" : "concurrent_seconds", mean.hidden);
-  row.set("clock_residual_seconds", residual).set("attribution_error_seconds", error);
-  row.set("clock_drift_ppm", 1e6 * drift);
   if (account == Account::joined) {
-    for (const char* const column :
-         {"transfer_seconds", "wait_seconds", "wait_static_seconds", "wait_jitter_seconds"}) {
-      row.set(column, kUnknown);
-    }
+    row.set("transfer_seconds", mean[State::transfer] + mean[State::wait]);
     return;
   }
-  const Laggard& laggard = middle.front()->laggard;
-  if (rank || laggard.rank < 0) return;
-  row.set("last_rank", laggard.rank).set("last_rank_share", laggard.share);
+  row.set("wait_static_seconds", mean[State::wait] - jitter).set("wait_jitter_seconds", jitter);
+  if (const Laggard& laggard = middle.front()->laggard; laggard.rank >= 0) {
+    row.set("last_rank", laggard.rank);
+  }
 }
 
 std::string account_note(const MiddleEpochs& middle) {
@@ -108,7 +83,7 @@ std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu, bool overs
                           const std::vector<std::string>& hosts) {
   std::string text = "       where it went:";
   if (epoch.account == Account::refused) return text + " not known, a host's clock jumped\n";
-  const States states = mean_states(epoch, 0, epoch.ranks.size());
+  const States states = mean_states(epoch);
   const bool accuses = !oversubscribed && epoch.laggard.stands_out(epoch.ranks.size());
   bool first = true;
   const auto add = [&](std::string_view name, double seconds) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +17,9 @@ namespace scalebench {
 using MiddleEpochs = std::vector<const EpochMeasurement*>;
 MiddleEpochs middle_of(const EpochRun& run);
 
-/// The account's columns, mean over these epochs: of one rank, or of none the mean over all ranks
-/// and which of them is last. What is not known in one of the epochs stays empty.
-void set_account(ResultRow& row, const MiddleEpochs& middle,
-                 std::optional<std::size_t> rank = std::nullopt);
+/// The account's columns, mean over all ranks and these epochs, and which rank is last. What is not
+/// known in one of the epochs stays empty.
+void set_account(ResultRow& row, const MiddleEpochs& middle);
 
 /// Why columns of the account are empty; empty when none is.
 std::string account_note(const MiddleEpochs& middle);

@@ -151,14 +151,6 @@ std::pair<std::size_t, double> last_of(std::span<const std::vector<double>> by_r
 
 double States::total() const { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 
-std::array<double, kPhases> phase_seconds(const RankTrace& trace) {
-  std::array<double, kPhases> seconds{};
-  for_each_phase(trace, [&](Phase phase, double begin, double end) {
-    seconds[static_cast<std::size_t>(phase)] += end - begin;
-  });
-  return seconds;
-}
-
 std::vector<double> arrivals_of(const RankTrace& trace) {
   std::vector<double> arrivals;
   for (const ExchangeTimes& one : trace.exchanges) {

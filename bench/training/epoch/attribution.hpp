@@ -113,9 +113,6 @@ struct States {
   double total() const;
 };
 
-/// Seconds of each phase between the trace's begin and end.
-std::array<double, kPhases> phase_seconds(const RankTrace& trace);
-
 /// When this rank was ready for each of its collectives, in their order.
 std::vector<double> arrivals_of(const RankTrace& trace);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/training/epoch/energy.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -57,27 +55,19 @@ bool is_first_of_machine(int rank, const std::vector<int>& node_of_rank,
 EpochEnergy sum_of(const std::vector<RankEnergy>& ranks) {
   const Part hosts = part_of(ranks, &RankEnergy::host, &Energy::host_joules, &Energy::no_host);
   const Part cards = part_of(ranks, &RankEnergy::card, &Energy::card_joules, &Energy::no_card);
-  if (!std::isnan(hosts.joules) && !std::isnan(cards.joules)) {
-    return {hosts.joules + cards.joules, "rapl+nvml"};
-  }
-  if (!std::isnan(hosts.joules)) {
-    return {hosts.joules, "rapl", cards.why.empty() ? "" : "joules without cards: " + cards.why};
-  }
-  if (!std::isnan(cards.joules))
-    return {cards.joules, "nvml", "joules without hosts: " + hosts.why};
-  return {std::nan(""),
-          fmt::format("none: {}{}{}", cards.why, cards.why.empty() ? "" : "; ", hosts.why)};
+  if (std::isnan(hosts.joules) && std::isnan(cards.joules)) return {};
+  if (std::isnan(hosts.joules)) return {cards.joules, "joules without hosts: " + hosts.why};
+  if (!std::isnan(cards.joules)) return {hosts.joules + cards.joules};
+  return {hosts.joules, cards.why.empty() ? "" : "joules without cards: " + cards.why};
 }
 
 EpochEnergy typical_energy(const std::vector<EpochEnergy>& epochs) {
-  const auto known = std::ranges::find_if(
-      epochs, [](const EpochEnergy& epoch) { return !std::isnan(epoch.joules); });
-  if (known == epochs.end()) return epochs.back();
   std::vector<double> joules;
   for (const EpochEnergy& epoch : epochs) {
-    if (epoch.counters == known->counters) joules.push_back(epoch.joules);
+    if (std::isnan(epoch.joules) || epoch.lacks != epochs.front().lacks) return {};
+    joules.push_back(epoch.joules);
   }
-  return {median_of(joules), known->counters, known->lacks};
+  return {median_of(joules), epochs.front().lacks};
 }
 
 EnergyAccount::EnergyAccount(const Ranks& ranks, const RankDevices& devices)

@@ -16,8 +16,6 @@ namespace scalebench {
 /// The same on every rank.
 struct EpochEnergy {
   double joules = std::numeric_limits<double>::quiet_NaN();
-  /// What was counted: "rapl", "nvml" or "rapl+nvml", on all hosts alike; "none: why" without.
-  std::string counters;
   /// What the joules are without, though it was asked for, and why; else empty.
   std::string lacks = {};
 };
@@ -39,8 +37,7 @@ bool is_first_of_machine(int rank, const std::vector<int>& node_of_rank,
 /// some is no sum.
 EpochEnergy sum_of(const std::vector<RankEnergy>& ranks);
 
-/// Median of the epochs in which the same was counted as in the first that knows; without any,
-/// what the last one says. At least one epoch.
+/// Median of epochs that all know it and lack the same; else unknown. At least one epoch.
 EpochEnergy typical_energy(const std::vector<EpochEnergy>& epochs);
 
 class EnergyAccount {

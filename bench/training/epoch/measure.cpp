@@ -173,19 +173,11 @@ class EpochTimer {
     EpochMeasurement measured{
         join_traces(ranks_.host, trace, ClockBridge(before, followed(trace.end - trace.begin)))};
     measured.energy = energy;
-    const auto samples = all_gather(ranks_.host, static_cast<double>(trained.samples));
-    for (std::size_t rank = 0; rank < samples.size(); ++rank) {
-      measured.ranks[rank].samples = static_cast<std::int64_t>(samples[rank]);
-      measured.samples += measured.ranks[rank].samples;
+    for (const double samples : all_gather(ranks_.host, static_cast<double>(trained.samples))) {
+      measured.samples += static_cast<std::int64_t>(samples);
     }
     measured.loss = mean(all_gather(ranks_.host, trained.loss));
-    measured.replica_divergence = std::numeric_limits<double>::quiet_NaN();
-    if (check_replicas) {
-      measured.replicas_equal = trainer_.replicas_equal();
-    } else {
-      // Before the evaluation, which may publish one model to all.
-      measured.replica_divergence = trainer_.replica_divergence();
-    }
+    if (check_replicas) measured.replicas_equal = trainer_.replicas_equal();
     measured.test_accuracy = measured.test_loss = std::numeric_limits<double>::quiet_NaN();
     if (evaluate) {
       // An image costs less than in training; there are at most as many of them.
@@ -321,7 +313,7 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
     run.failure = joint_failure(ranks.host, trainer.failure());
     if (!run.failure.empty()) return;
     run.epochs.push_back(epoch);
-    run.remarks = all_gather(ranks.host, trainer.remarks());
+    run.remarks = trainer.remarks();
     EpochMeasurement& last = run.epochs.back();
     ends =
         !last.replicas_equal || run.epochs_done() == options.epochs || reached_target(options, run);

@@ -32,7 +32,6 @@ struct EpochMeasurement : EpochTimes {
   /// line for each file found broken.
   std::int64_t replaced_images = 0;
   std::vector<std::string> warnings = {};
-  double replica_divergence = 0;  // NaN where replicas are promised equal
 };
 
 struct EpochRun {
@@ -45,7 +44,7 @@ struct EpochRun {
   int workers = 1;
   TrainingProgress earlier;              // before this start, from a checkpoint
   std::vector<EpochMeasurement> epochs;  // those that are valid
-  std::vector<std::string> remarks;      // by rank
+  std::string remarks;
   /// Why it ended early; then nothing in it is a result.
   std::string failure;
   /// Why these ranks cannot have the transport; then nothing was measured.

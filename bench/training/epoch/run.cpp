@@ -31,45 +31,6 @@
 namespace scalebench {
 namespace {
 
-/// The phases that have a column, in the order of a step.
-struct PhaseColumn {
-  Phase phase;
-  std::string_view column;
-};
-constexpr std::array kColumns{
-    PhaseColumn{Phase::load, "load_seconds"},
-    PhaseColumn{Phase::forward, "forward_seconds"},
-    PhaseColumn{Phase::backward, "backward_seconds"},
-    PhaseColumn{Phase::sync, "sync_seconds"},
-    PhaseColumn{Phase::update, "update_seconds"},
-};
-
-double phase_seconds(const RankEpoch& rank, Phase phase) {
-  return rank.phase_seconds[static_cast<std::size_t>(phase)];
-}
-
-/// What no named phase covers, so that the columns sum to `total`.
-double other_seconds(const RankEpoch& rank, double total) {
-  double named = 0;
-  for (const PhaseColumn& column : kColumns) named += phase_seconds(rank, column.phase);
-  return total - named;
-}
-
-/// One rank's epoch, or the mean over ranks, averaged over these epochs.
-RankEpoch mean_of(const MiddleEpochs& epochs, std::size_t first_rank, std::size_t last_rank) {
-  RankEpoch mean;
-  const auto n = static_cast<double>(epochs.size() * (last_rank - first_rank));
-  for (const EpochMeasurement* const epoch : epochs) {
-    for (std::size_t rank = first_rank; rank < last_rank; ++rank) {
-      mean.seconds += epoch->ranks[rank].seconds / n;
-      for (std::size_t i = 0; i < mean.phase_seconds.size(); ++i) {
-        mean.phase_seconds[i] += epoch->ranks[rank].phase_seconds[i] / n;
-      }
-    }
-  }
-  return mean;
-}
-
 /// By what algorithm and over what the gradients travel; empty where nothing of the kind does.
 struct Travel {
   std::string allreduce, transport;
@@ -111,8 +72,8 @@ std::string canonical_epoch(const EpochOptions& options, const EpochRun& run) {
       seed, text_of_input(trainer), share);
 }
 
-/// What to know of a rank's run beside its numbers; empty when all is usual.
-std::string note_of(const EpochOptions& options, const EpochRun& run, std::size_t rank) {
+/// What to know of a run beside its numbers; empty when all is usual.
+std::string note_of(const EpochOptions& options, const EpochRun& run) {
   std::vector<std::string> parts;
   if (!run.epochs.back().replicas_equal) parts.emplace_back("replicas differ after the last epoch");
   // The case does not say it: who injects a fault compares the case with itself.
@@ -121,7 +82,7 @@ std::string note_of(const EpochOptions& options, const EpochRun& run, std::size_
   if (std::string note = account_note(middle_of(run)); !note.empty()) {
     parts.push_back(std::move(note));
   }
-  if (!run.remarks.at(rank).empty()) parts.push_back(run.remarks[rank]);
+  if (!run.remarks.empty()) parts.push_back(run.remarks);
   std::int64_t replaced = 0;
   for (const EpochMeasurement& epoch : run.epochs) replaced += epoch.replaced_images;
   if (replaced > 0) {
@@ -135,6 +96,16 @@ std::string canonical(const EpochOptions& options, const EpochRun& run) {
   const std::string epoch = canonical_epoch(options, run);
   if (options.target_accuracy == 0) return epoch;
   return fmt::format("{} target_accuracy={}", epoch, options.target_accuracy);
+}
+
+/// How it is computed and learnt, as far as no other column and no default says it.
+std::string settings_of(const TrainerOptions& trainer) {
+  std::string text = variant_text(trainer) + text_of_input(trainer);
+  if (trainer.rate.base != trainer.choice.learning_rate) {
+    text += fmt::format(" learning_rate={}", trainer.rate.base);
+  }
+  if (trainer.rate.scaling == RateScaling::linear) text += " lr_scaling=linear";
+  return text.empty() ? text : text.substr(1);
 }
 
 /// What is known without having measured.
@@ -151,39 +122,13 @@ ResultRow described(const Ranks& ranks, const EpochOptions& options, const Epoch
     const Travel travel = travel_of(options, run);
     row.set("allreduce", travel.allreduce).set("transport", travel.transport);
   }
-  row.set("dtype", dtype_label(trainer.precision)).set("memory_format", memory_format(trainer));
+  row.set("dtype", dtype_label(trainer.precision)).set("settings", settings_of(trainer));
   row.set("threads", trainer.threads).set("dataset", run.dataset);
   row.set("scaling", options.scaling).set("global_batch", trainer.global_batch);
   row.set("batch", trainer.batch).set("optimizer", trainer.optimizer);
-  row.set("learning_rate", trainer.rate.base).set("epochs", run.epochs.size());
-  return row.set("nodes", ranks.host.topology().nodes());
-}
-
-/// `row`: described. `total`: what the phases and `other` sum to.
-ResultRow row_for(ResultRow row, const EpochOptions& options, const EpochRun& run,
-                  const std::vector<double>& seconds, const RankEpoch& phases, double total) {
-  const EpochMeasurement& last = run.epochs.back();
-  const TrainerOptions& trainer = run.trainer;
-  row.set("status", last.replicas_equal ? "ok" : "wrong");
-  const Summary summary = summarise(seconds);
-  set_statistics(row, summary, false);
-  row.set("converged", "");  // epochs are counted, not repeated until an interval is narrow
-  row.set("samples", last.samples);
-  row.set("images_per_s", static_cast<double>(last.samples) / summary.median);
-  for (const PhaseColumn& column : kColumns) {
-    row.set(column.column, phase_seconds(phases, column.phase));
-  }
-  row.set("other_seconds", other_seconds(phases, total));
-  row.set("train_loss", run.epochs.back().loss).set("test_accuracy", last.test_accuracy);
   if (options.target_accuracy > 0) row.set("target_accuracy", options.target_accuracy);
-  if (reached_target(options, run)) {
-    row.set("epochs_to_target", run.epochs_done()).set("seconds_to_target", run.seconds_done());
-  }
   row.set("share_of", trainer.share_of);
-  if (run.promises_equal_replicas) row.set("replicas_equal", last.replicas_equal ? 1 : 0);
-  row.set("replica_divergence", last.replica_divergence).set("workers", run.workers);
-  row.set("loader_threads", trainer.data.loader_threads);
-  return row;
+  return row.set("nodes", ranks.host.topology().nodes());
 }
 
 EpochEnergy energy_of(const EpochRun& run) {
@@ -192,86 +137,35 @@ EpochEnergy energy_of(const EpochRun& run) {
   return typical_energy(epochs);
 }
 
-void set_energy(ResultRow& row, const EpochEnergy& energy) {
-  row.set("energy_counters", energy.counters).set("joules", energy.joules);
-  row.set("joules_per_image", energy.joules / number_in(row, "samples"));
-  if (!energy.lacks.empty()) row.add_note(energy.lacks);
-}
-
-/// One row for each rank, then one for all; on one rank only that one, with its host. For a run
-/// that failed or was skipped one row for all, which says so, without statistics. `hosts`: by rank.
-std::vector<ResultRow> rows_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
-                               const Recorder& recorder, const std::vector<std::string>& hosts) {
-  ResultRow head = described(ranks, options, run, recorder);
-  if (!run.skipped.empty()) {
-    return {head.set("status", "skipped").set("note", run.skipped).set("rank", "all")};
-  }
-  if (!run.failure.empty()) {
-    return {head.set("status", "failed").set("note", run.failure).set("rank", "all")};
-  }
-  const MiddleEpochs middle = middle_of(run);
-  std::vector<ResultRow> rows;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    if (hosts.size() == 1) break;
-    std::vector<double> seconds;
-    for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.ranks[rank].seconds);
-    const RankEpoch phases = mean_of(middle, rank, rank + 1);
-    rows.push_back(row_for(head, options, run, seconds, phases, phases.seconds));
-    rows.back().set("rank", rank).set("host", hosts[rank]);
-    rows.back().set("note", note_of(options, run, rank));
-    set_account(rows.back(), middle, rank);
-    const auto counted = static_cast<double>(run.epochs.back().ranks[rank].samples);
-    rows.back().set("images_per_s", counted > 0 ? counted / median_of(seconds) : std::nan(""));
-  }
+/// One row, of all ranks; of a run that failed or was skipped it says so, without statistics.
+ResultRow row_of(const Ranks& ranks, const EpochOptions& options, const EpochRun& run,
+                 const Recorder& recorder) {
+  ResultRow row = described(ranks, options, run, recorder);
+  if (!run.skipped.empty()) return row.set("status", "skipped").set("note", run.skipped);
+  if (!run.failure.empty()) return row.set("status", "failed").set("note", run.failure);
+  const EpochMeasurement& last = run.epochs.back();
+  row.set("status", last.replicas_equal ? "ok" : "wrong").set("note", note_of(options, run));
   std::vector<double> seconds;
   for (const EpochMeasurement& epoch : run.epochs) seconds.push_back(epoch.seconds);
-  rows.push_back(
-      row_for(head, options, run, seconds, mean_of(middle, 0, hosts.size()), median_of(seconds)));
-  rows.back().set("rank", "all").set("host", hosts.size() == 1 ? hosts.front() : "");
-  rows.back().set("note", note_of(options, run, 0));
-  set_account(rows.back(), middle);
-  set_energy(rows.back(), energy_of(run));
-  return rows;
+  set_statistics(row, summarise(seconds), false);
+  row.set("samples", last.samples).set("test_accuracy", last.test_accuracy);
+  if (reached_target(options, run)) row.set("epochs_to_target", run.epochs_done());
+  set_account(row, middle_of(run));
+  const EpochEnergy energy = energy_of(run);
+  if (!energy.lacks.empty()) row.add_note(energy.lacks);
+  return row.set("joules", energy.joules);
 }
 
-/// The last epoch of `run` as rows of samples.csv: all ranks together, then each of several.
-std::vector<ResultRow> samples_of_last(const EpochOptions& options, const EpochRun& run,
-                                       const Recorder& recorder) {
+/// The last epoch of `run` as a row of samples.csv.
+ResultRow sample_of_last(const EpochOptions& options, const EpochRun& run,
+                         const Recorder& recorder) {
   const EpochMeasurement& last = run.epochs.back();
-  ResultRow head = recorder.sample_row(canonical(options, run), "epoch");
-  head.set("repetition", run.epochs.size() - 1);
-  const auto sample = [&](double seconds, std::int64_t samples) {
-    ResultRow row = head;
-    return row.set("seconds", seconds).set("samples", samples);
-  };
-  std::vector<ResultRow> rows{sample(last.seconds, last.samples)};
-  rows[0].set("skew_seconds", last.skew_seconds).set("slowest_rank", last.slowest_rank);
-  // Of something else than what was counted before, it is none of this sum.
-  const bool counts = last.energy.counters == energy_of(run).counters;
-  rows[0].set("joules", counts ? last.energy.joules : std::nan(""));
-  if (last.ranks.size() == 1) return rows;  // all ranks together are that one
-  for (std::size_t rank = 0; rank < last.ranks.size(); ++rank) {
-    const RankEpoch& one = last.ranks[rank];
-    rows.push_back(sample(one.seconds, one.samples).set("rank", rank));
-  }
-  return rows;
-}
-
-/// The last epoch of `run` as a row of accuracy.csv.
-ResultRow accuracy_of_last(const EpochOptions& options, const EpochRun& run,
-                           const Recorder& recorder) {
-  const EpochMeasurement& last = run.epochs.back();
-  ResultRow row = recorder.side_row(accuracy_schema(), canonical(options, run));
-  row.set("status", last.replicas_equal ? "ok" : "wrong");
-  if (!last.replicas_equal) row.set("note", "replicas differ after this epoch");
-  row.set("model", run.trainer.choice.label).set("gradient_sync", run.trainer.gradient_sync);
-  row.set("dataset", run.dataset).set("scaling", options.scaling);
-  row.set("global_batch", run.trainer.global_batch);
-  row.set("launch", options.training.record.launch).set("round", options.training.record.round);
-  row.set("epoch", run.epochs_done());
-  row.set("seconds", last.seconds).set("seconds_so_far", run.seconds_done());
-  row.set("samples", last.samples).set("train_loss", run.epochs.back().loss);
-  return row.set("test_loss", last.test_loss).set("test_accuracy", last.test_accuracy);
+  ResultRow row = recorder.sample_row(canonical(options, run), "epoch");
+  row.set("repetition", run.epochs.size() - 1).set("seconds", last.seconds);
+  row.set("samples", last.samples).set("skew_seconds", last.skew_seconds);
+  row.set("slowest_rank", last.slowest_rank).set("train_loss", last.loss);
+  row.set("test_loss", last.test_loss).set("test_accuracy", last.test_accuracy);
+  return row.set("joules", last.energy.joules);
 }
 
 /// The table that is printed while it runs; other formats print the rows at the end.
@@ -288,30 +182,18 @@ std::string epoch_head(const Ranks& ranks, const EpochOptions& options, const Ep
       trainer.global_batch, trainer.batch, trainer.optimizer, full_rate(trainer.rate, run.workers),
       run.dataset);
   head += emulation_line();
-  if (!run.remarks.empty() && !run.remarks.front().empty()) {
-    head += fmt::format("# {}\n", run.remarks.front());
-  }
-  head +=
-      "# phases: mean over ranks, seconds; they sum to the epoch; evaluation is not part of it\n";
-  return head +
-         fmt::format("{:>6} {:>10} {:>9} {:>11} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9}\n",
-                     "epoch", "time (s)", "samples", "images/s", "load", "forward", "backward",
-                     "sync", "update", "other", "loss", "accuracy");
+  if (!run.remarks.empty()) head += fmt::format("# {}\n", run.remarks);
+  return head + fmt::format("{:>6} {:>10} {:>9} {:>11} {:>9} {:>9}\n", "epoch", "time (s)",
+                            "samples", "images/s", "loss", "accuracy");
 }
 
 /// `hosts`: by rank.
 std::string epoch_line(const EpochRun& run, bool oversubscribed,
                        const std::vector<std::string>& hosts) {
   const EpochMeasurement& last = run.epochs.back();
-  const RankEpoch phases = mean_of({&last}, 0, last.ranks.size());
   std::string line =
       fmt::format("{:>6} {:>10.3f} {:>9} {:>11.1f}", run.epochs_done() - 1, last.seconds,
                   last.samples, static_cast<double>(last.samples) / last.seconds);
-  const auto add_phase = [&](double seconds) {
-    line += std::isnan(seconds) ? fmt::format(" {:>8}", "-") : fmt::format(" {:>8.3f}", seconds);
-  };
-  for (const PhaseColumn& column : kColumns) add_phase(phase_seconds(phases, column.phase));
-  add_phase(other_seconds(phases, last.seconds));
   line += ' ';
   line += std::isnan(run.epochs.back().loss) ? fmt::format("{:>9} ", "-")
                                              : fmt::format("{:>9.4f} ", last.loss);
@@ -344,7 +226,6 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   choose_device(ranks, options.training);
   Recorder recorder(ranks, options.training.record, epoch_schema(), options.training.command,
                     training_libraries());
-  SideFile accuracy(ranks, options.training.record, accuracy_schema());
   require_trace_file(options);
   Console console(ranks.first(), options.training.quiet);
   note_job(options.training, options.checkpoints.folder, console);
@@ -358,8 +239,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   const bool oversubscribed = is_crowded(ranks);
   std::optional<AllreduceTransport> gradients;
   const EpochRun run = measure_epochs(ranks, options, gradients, [&](const EpochRun& so_far) {
-    for (const ResultRow& row : samples_of_last(options, so_far, recorder)) recorder.write(row);
-    accuracy.write(accuracy_of_last(options, so_far, recorder));
+    recorder.write(sample_of_last(options, so_far, recorder));
     for (const std::string& line : so_far.epochs.back().warnings) {
       console.warn(line, "its place is taken by the next image; mend or remove the file");
     }
@@ -369,12 +249,11 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   });
   Outcome outcome;
   if (format == "csv") console.result(csv_line(epoch_schema().columns));
-  for (const ResultRow& row : rows_of(ranks, options, run, recorder, host_of_rank)) {
-    recorder.write(row);
-    if (format == "csv") console.result(csv_line(row.cells()));
-    if (format == "json") console.result(json_line(row));
-    outcome.count(row.get("status"));
-  }
+  const ResultRow row = row_of(ranks, options, run, recorder);
+  recorder.write(row);
+  if (format == "csv") console.result(csv_line(row.cells()));
+  if (format == "json") console.result(json_line(row));
+  outcome.count(row.get("status"));
   monitor.finish(console);
   const bool trained = run.failure.empty() && run.skipped.empty();
   if (trained && !options.record_trace.empty()) {

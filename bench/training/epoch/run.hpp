@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench_epoch on its ranks: epochs are measured, and what was found becomes rows of epoch.csv,
-// samples.csv and accuracy.csv and lines on stdout.
+// samples.csv and lines on stdout.
 #pragma once
 
 #include "bench/program/program.hpp"

@@ -163,12 +163,9 @@ std::string throughput_head(const ThroughputOptions& options, int ranks, const R
       "# full training steps without synchronisation, {} rank(s) at once; * interval wider than 1 "
       "%\n",
       trainer.choice.label, device_label(trainer), trainer.threads, trainer.dataset, ranks);
-  if (!roofline.bytes_per_s.empty()) {
-    head += fmt::format("# rank 0 at best: {:.1f} GB/s", roofline.bytes_per_s.front() / 1e9);
-    for (const auto& [precision, flops] : roofline.flops) {
-      head += fmt::format(", {:.1f} GFLOP/s in {}", flops.front() / 1e9, dtype_label(precision));
-    }
-    head += "; mfu: share of these GFLOP/s\n";
+  for (const auto& [precision, flops] : roofline.flops) {
+    head += fmt::format("# rank 0 at best: {:.1f} GFLOP/s in {}; mfu: share of it\n",
+                        flops.front() / 1e9, dtype_label(precision));
   }
   return head + emulation_line() +
          fmt::format(
@@ -218,7 +215,7 @@ class ThroughputRun {
   ExitCode all_cases() {
     TrainerOptions& trainer = options_.training.trainer;
     if (options_.roofline) {
-      console_.note("what the device can do at best: stream and gemm, for about a second");
+      console_.note("what the device can do at best: gemm, for less than a second");
       std::vector<Precision> precisions;
       for (const StepVariant& way : options_.training.variants) precisions.push_back(way.precision);
       ranks_.watchdog.work("roofline");

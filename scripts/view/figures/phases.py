@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where the seconds of an epoch went: a bar of phases for each strategy and N with the ideal, where it
-# is known; a figure for each workload. All numbers are cells of epoch.csv (rank `all`) and scaling.csv (ideal_seconds).
+# Where the seconds of an epoch went: a bar of states for each strategy and N with the ideal, where it
+# is known; a figure for each workload. All numbers are cells of epoch.csv and scaling.csv (ideal_seconds).
 from __future__ import annotations
 
 import math
@@ -19,22 +19,22 @@ from view.numbers import three_digits
 from view.rows import Row, grouped, read_rows, usable
 from view.variants import read_cases
 
-PHASES = {
-    "load": "#b8bec6",
-    "forward": "#56b4e9",
-    "backward": "#0072b2",
-    "sync": "#d55e00",
-    "update": "#009e73",
-    "other": "#7a828c",
+STATES = {
+    "compute": ("#0072b2", "compute"),
+    "transfer": ("#d55e00", "transfer"),
+    "wait_static": ("#e69f00", "wait, static"),
+    "wait_jitter": ("#b98a2f", "wait, jitter"),
+    "input": ("#009e73", "input"),
+    "evaluation": ("#cc79a7", "broadcast"),
 }
+REST = ("#7a828c", "host")  # what the states leave of the epoch
 MOST = 24  # letters of a strategy, which leave the bars half of the width
 
 
 def draw(run: Path) -> dict[str, Figure]:
-    rows = [row for row in usable(read_cases(run, "epoch.csv")) if row["rank"] == "all"]
-    rows = [row for row in rows if any(row[f"{phase}_seconds"] for phase in PHASES)]
+    rows = [row for row in usable(read_cases(run, "epoch.csv")) if row["compute_seconds"]]
     if not rows:
-        raise theme.NothingToDraw("epoch.csv has no usable row with phases")
+        raise theme.NothingToDraw("epoch.csv has no usable row with states")
     ideals = {key_of(row): row.number("ideal_seconds") for row in usable(read_rows(run, "scaling.csv"))}
     names = short_names(list(grouped(rows, STRATEGY)), STRATEGY)
     facets = by_workload(rows)
@@ -58,8 +58,8 @@ def draw_panel(
     ordered = [(key, row) for key, series in grouped(rows, STRATEGY).items()
                for row in sorted(series, key=lambda row: row.integer("ranks"))]  # fmt: skip
     for place, (key, row) in enumerate(ordered):
-        end = stack_phases(axes, place, row)
-        seconds = row.number("seconds_median")
+        end = stack_states(axes, place, row)
+        seconds = row.number("seconds")
         ideal = ideal_of(row, ideals)
         if not math.isnan(ideal):
             axes.plot([ideal, ideal], [place - 0.46, place + 0.46], color=theme.INK, linewidth=1.8, zorder=4)
@@ -96,14 +96,14 @@ def short_of(names: list[str]) -> dict[str, str]:
     return dict(zip(names, first if len(set(first)) == len(names) else names))
 
 
-def stack_phases(axes: Axes, place: float, row: Row) -> float:
-    """One bar; returns its length. An unknown phase is a gap of no length."""
+def stack_states(axes: Axes, place: float, row: Row) -> float:
+    """One bar; returns its length. An unknown state is a gap of no length."""
     end = 0.0
     emulated = row["origin"] == "emulated"
-    for phase, color in PHASES.items():
-        seconds = row.number(f"{phase}_seconds")
-        if math.isnan(seconds):
-            continue
+    known = [(color, row.number(f"{state}_seconds")) for state, (color, _) in STATES.items()]
+    known = [(color, seconds) for color, seconds in known if not math.isnan(seconds)]
+    rest = row.number("seconds") - sum(seconds for _, seconds in known)
+    for color, seconds in [*known, (REST[0], rest)]:
         filled = {"facecolor": color, "edgecolor": theme.PAPER}
         hollow = {"facecolor": theme.PAPER, "edgecolor": color, "hatch": "/////"}
         axes.barh(place, seconds, height=0.72, left=end, linewidth=0.6, **(hollow if emulated else filled))
@@ -112,8 +112,8 @@ def stack_phases(axes: Axes, place: float, row: Row) -> float:
 
 
 def key_below(rows: list[Row], ideals: dict[tuple[str, ...], float]) -> list[tuple[Artist, str]]:
-    shown = [phase for phase in PHASES if any(row.number(f"{phase}_seconds") > 0 for row in rows)]
-    entries: list[tuple[Artist, str]] = [(Patch(facecolor=PHASES[phase]), phase) for phase in shown]
+    shown = [STATES[state] for state in STATES if any(row.number(f"{state}_seconds") > 0 for row in rows)]
+    entries: list[tuple[Artist, str]] = [(Patch(facecolor=color), name) for color, name in [*shown, REST]]
     if not all(math.isnan(ideal_of(row, ideals)) for row in rows):
         upright = Line2D([], [], color=theme.INK, marker="|", markersize=9, markeredgewidth=1.8, linestyle="none")
         entries.append((upright, "ideal"))

@@ -16,7 +16,7 @@ from view.run.cards import TITLE, diagnostics, results
 from view.run.provenance import kinds_of, origin_notes, throttled, title_of, unfinished, unsuccessful
 from view.run.seal import Check
 from view.tables import recovery
-from view.tables.epochs import HEAD, without_scaling
+from view.tables.epochs import HEAD, images_per_s, without_scaling
 from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import sentence
 from view.variants import read_cases
@@ -96,8 +96,8 @@ def measurements(run: Path) -> str:
     trained = without_scaling(run)
     epochs = [
         [workload(row), how(row, *apart(trained)), row.ranks(), row["origin"],
-         duration(*(row.number(f"seconds_{name}") for name in ("median", "ci_low", "ci_high"))), three_digits(row.number("images_per_s")),
-         row["epochs"], three_digits(row.number("train_loss")), percent(row.number("test_accuracy"))]
+         duration(*(row.number(name) for name in ("seconds", "seconds_ci_low", "seconds_ci_high"))), three_digits(images_per_s(row)),
+         row["repetitions"], percent(row.number("test_accuracy"))]
         for row in trained
     ]  # fmt: skip
     parts = [

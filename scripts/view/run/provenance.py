@@ -29,7 +29,7 @@ NAMES = (
     "rank",
 )
 # What else tells cases apart, told where it does.
-MORE = ("memory_format", "step", "dataset", "scaling", "batch", "threads", *(name for name in ALLREDUCE if name not in NAMES))
+MORE = ("memory_format", "step", "settings", "dataset", "scaling", "batch", "threads", *(name for name in ALLREDUCE if name not in NAMES))
 ORIGINS = {
     "emulated": "ranks share cores or a device, or hosts a machine, so this says nothing about N devices",
     "predicted": "predicted, not measured",

@@ -8,9 +8,8 @@ from pathlib import Path
 from view import intervals, losses
 from view.cases import apart, how, workload
 from view.losses import Account
-from view.numbers import five_digits, percent
+from view.numbers import five_digits
 from view.page import Html, element, explained, section, table
-from view.rows import Row
 from view.tables.cells import not_measured, said_once
 
 FIXED = ("strategy", "N", "ideal", "measured")  # columns, whatever the rows say
@@ -54,7 +53,7 @@ def account_cells(account: Account, told: list[str], more: tuple[str, ...]) -> l
     return [
         how(case, *more), case.ranks(), case["rounds"], five_digits(case.number("ideal_seconds")),
         *(loss_cell(account, loss) if loss in account.losses else "" for loss in told),
-        five_digits(case.number("measured_seconds")), last_rank(case),
+        five_digits(case.number("measured_seconds")), case["last_rank"],
     ]  # fmt: skip
 
 
@@ -70,7 +69,7 @@ def words_of(found: list[Account]) -> str:
         "sum to it: all are means over ranks and over the rounds in which one device and N are both ok. "
         f"{certain}Negative: less than an equal part of one device's. Waiting is static as far as a "
         "rank is late again and again, jitter as far as now one and now another is. Last rank: who came "
-        "last most often, and in which share of the steps; empty where launches disagree."
+        "last most often; empty where launches disagree."
     )
 
 
@@ -85,7 +84,3 @@ def loss_cell(account: Account, loss: str) -> Html:
     interval = element("small", f" [{low}, {high}]", css="under")
     return element("span", shown, interval, css="muted" if intervals.covers(row, "seconds", 0) else "")
 
-
-def last_rank(row: Row) -> str:
-    share = percent(row.number("last_rank_share"))
-    return f"{row['last_rank']} in {share}" if row["last_rank"] and share else ""

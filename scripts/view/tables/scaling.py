@@ -82,11 +82,8 @@ def scaling(run: Path) -> Html:
         )
     with_energy = any(row["joules"] for row in rows)
     if with_energy:
-        head += ["counted", "J an epoch", "J an image", "J₁/J_N"]
-        words += (
-            " J₁/J_N: joules for the same images on one device ÷ on N; 1 is as frugal. Counted: which "
-            "of the machine's own counters."
-        )
+        head += ["J an epoch", "J₁/J_N"]
+        words += " J₁/J_N: joules for the same images on one device ÷ on N; 1 is as frugal."
     parts: list[object] = [explained(words, of_intervals(rows))]
     more = apart(rows)
     largest = {losses.key_of(account.case): largest_loss(account) for account in losses.accounts(run)}
@@ -117,7 +114,7 @@ def to_the_target(group: list[Row], more: tuple[str, ...]) -> Html:
 def of_intervals(rows: list[Row]) -> str:
     """Of what the intervals are."""
     kind = intervals.told(rows, *intervals.EFFICIENCY)
-    return f" In brackets: the {kind}; of accuracy, epochs and joules over launches." if kind else ""
+    return f" In brackets: the {kind}." if kind else ""
 
 
 def scaling_cells(row: Row, more: tuple[str, ...], largest: object) -> list[object]:
@@ -131,9 +128,9 @@ def scaling_cells(row: Row, more: tuple[str, ...], largest: object) -> list[obje
         three_digits(row.number("lost_seconds")),
         largest,
         row["rounds"],
-        number(row, "efficiency_raw", percent),
+        percent(row.number("efficiency_raw")),
         f"{row.number('karp_flatt'):.4f}" if row["karp_flatt"] else "",
-        number(row, "test_accuracy", percent),
+        percent(row.number("test_accuracy")),
     ]
 
 
@@ -150,17 +147,15 @@ def largest_loss(account: Account) -> Html | str:
 def target_cells(row: Row) -> list[object]:
     return [
         percent(row.number("target_accuracy")),
-        number(row, "epochs_to_target"),
-        three_digits(row.number("seconds_to_target")),
+        three_digits(row.number("epochs_to_target")),
+        three_digits(row.number("epochs_to_target") * row.number("seconds")),
         number(row, "efficiency_statistical", percent),
-        percent(row.number("efficiency_to_accuracy")),
+        percent(row.number("efficiency") * row.number("efficiency_statistical")),
     ]
 
 
 def energy_cells(row: Row) -> list[object]:
     return [
-        row["energy_counters"],
-        number(row, "joules", three_digits),
-        three_digits(row.number("joules_per_image")),
+        three_digits(row.number("joules")),
         number(row, "energy_ratio", three_digits),
     ]
