@@ -89,18 +89,6 @@ TEST(Schema, HasARowOfTheReadmeForEachColumnInItsOrder) {
   }
 }
 
-TEST(Schema, HoldsTheStatisticsTogether) {
-  const std::vector<std::string> statistics{
-      "launches",     "repetitions", "seconds_median", "seconds_ci_low", "seconds_ci_high",
-      "interval",     "seconds_min", "seconds_p5",     "seconds_p95",    "seconds_max",
-      "seconds_mean", "outliers",    "converged"};
-  const auto& columns = schema->columns;
-  EXPECT_NE(std::search(columns.begin(), columns.end(), statistics.begin(), statistics.end()),
-            columns.end())
-      << schema->file;
-}
-}
-
 TEST(ResultRow, WritesTheShortestTextThatReadsBackEqual) {
   ResultRow row(kernels_schema());
   row.set("seconds_median", 0.1).set("seconds_min", 1e-9).set("repetitions", std::size_t{1} << 40U);

@@ -161,10 +161,7 @@ void set_parts(ResultRow& row, const std::vector<LaunchCase>& cases) {
 /// Rates follow from the time, last; those of several ranks together from their own times, which no
 /// row of a study has: each launch's own rate, and the median of these.
 void set_rates(ResultRow& row, const std::vector<LaunchCase>& cases) {
-  const ResultRow& of_launch = *cases.front().row;
   const double median = seconds_in(row);
-  const double low = number_in(row, "seconds_ci_low");
-  const double high = number_in(row, "seconds_ci_high");
   if (row.schema().file == allreduce_schema().file) {
     set_bandwidth(row, median);
   } else if (row.schema().file == throughput_schema().file) {
