@@ -33,11 +33,11 @@ def recompute(folder: Path) -> Run:
 def checked(run: Run) -> Run:
     check_kernels(run)
     seconds = check_allreduce(run)
+    check_native(run)
     check_throughput(run)
     legs = check_epochs(run)
     check_scaling(run, legs)
     if not run.imported:
-        check_native(run)
         check_fits(run, seconds, legs)
     run.finish()
     return run

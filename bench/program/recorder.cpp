@@ -96,7 +96,8 @@ Recorder::~Recorder() = default;
 
 ResultRow Recorder::side_row(const Schema& schema, std::string_view canonical) const {
   ResultRow row(schema);
-  row.set("run_id", options_.run_id).set("origin", origin_).set("ranks", ranks_);
+  row.set("run_id", options_.run_id).set("origin", origin_);
+  if (schema.has("ranks")) row.set("ranks", ranks_);
   return schema.has("case_id") ? row.set("case_id", case_id(canonical)) : row;
 }
 

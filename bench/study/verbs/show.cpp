@@ -69,11 +69,14 @@ std::string cell_and_interval(const ResultRow& row, std::string_view column) {
   return fmt::format("{} [{}, {}]", cell, short_cell(row, low), short_cell(row, high));
 }
 
-/// Those of the file, behind them what else tells its rows apart, why some have no result, and what
-/// was done to some on purpose.
+/// Those of the file in which a row has something, behind them what else tells its rows apart, why
+/// some have no result, and what was done to some on purpose.
 std::vector<std::string_view> columns_of(const ShownFile& file,
                                          const std::vector<ResultRow>& rows) {
   std::vector<std::string_view> columns = file.in_brief;
+  std::erase_if(columns, [&](std::string_view column) {
+    return std::ranges::all_of(rows, [&](const ResultRow& row) { return row.get(column).empty(); });
+  });
   std::vector<std::string_view> more = parameter_columns();
   const auto failed = [](const ResultRow& row) {
     return row.schema().has("status") && row.get("status") != "ok";
