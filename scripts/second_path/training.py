@@ -48,7 +48,7 @@ def check_throughput(run: Run) -> None:
             known = watts and rate and row["origin"] != "emulated"
             run.expect(table, row, "gpu_joules_per_image", cards * watts / rate if known else None)
     for row in rows:
-        single = rates.get((row["case_id"], "1", "1", "all", row["origin"]), {})
+        single = {} if run.imported else rates.get((row["case_id"], "1", "1", "all", row["origin"]), {})
         alone, here = run.by_round(single), run.by_round(rates[case_of(row)])
         share = int(row["ranks"]) if row["rank"] == "all" else 1
         ratio = median(rates[case_of(row)].values()) / (share * median(single.values())) if single else None

@@ -178,9 +178,7 @@ class RecoveryRun {
 
   static void read(const fs::path& out, Trained& trained) {
     trained.start.milestones = read_milestones(out / "milestones.csv");
-    for (const ResultRow& row : rows_in(out, epoch_schema())) {
-      if (row.get("rank") == "all") trained.epoch = row;
-    }
+    for (const ResultRow& row : rows_in(out, epoch_schema())) trained.epoch = row;
   }
 
   void enter(const PlannedLaunch& launch, const std::vector<std::string>& command,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/training/epoch/energy.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "bench/machine/identity.hpp"
 #include "bench/measure/statistics.hpp"
@@ -19,27 +19,6 @@ std::string card_asked_for(const RankDevices& devices, int rank) {
   return uuid;
 }
 
-/// What some of the ranks were asked for: the sum, or why there is none. `asked` of nobody:
-/// neither.
-struct Part {
-  double joules = std::nan("");
-  std::string why;
-};
-Part part_of(const std::vector<RankEnergy>& ranks, bool RankEnergy::*asked,
-             std::optional<double> Energy::*joules, std::string Energy::*why) {
-  Part part;
-  double sum = 0;
-  bool any = false;
-  for (const RankEnergy& rank : ranks) {
-    if (!(rank.*asked)) continue;
-    any = true;
-    sum += (rank.energy.*joules).value_or(std::nan(""));
-    if (part.why.empty()) part.why = rank.energy.*why;
-  }
-  if (any) part.joules = sum;
-  return part;
-}
-
 }  // namespace
 
 bool is_first_of_machine(int rank, const std::vector<int>& node_of_rank,
@@ -52,13 +31,13 @@ bool is_first_of_machine(int rank, const std::vector<int>& node_of_rank,
   return true;
 }
 
-EpochEnergy sum_of(const std::vector<RankEnergy>& ranks) {
-  const Part hosts = part_of(ranks, &RankEnergy::host, &Energy::host_joules, &Energy::no_host);
-  const Part cards = part_of(ranks, &RankEnergy::card, &Energy::card_joules, &Energy::no_card);
-  if (std::isnan(hosts.joules) && std::isnan(cards.joules)) return {};
-  if (std::isnan(hosts.joules)) return {cards.joules, "joules without hosts: " + hosts.why};
-  if (!std::isnan(cards.joules)) return {hosts.joules + cards.joules};
-  return {hosts.joules, cards.why.empty() ? "" : "joules without cards: " + cards.why};
+EpochEnergy sum_of(const CountedJoules& hosts, const CountedJoules& cards) {
+  if (std::isnan(hosts.joules)) {
+    if (!(cards.joules > 0)) return {};
+    return {cards.joules, "joules without hosts: " + hosts.why};
+  }
+  if (std::isnan(cards.joules)) return {hosts.joules, "joules without cards: " + cards.why};
+  return {hosts.joules + cards.joules};
 }
 
 EpochEnergy typical_energy(const std::vector<EpochEnergy>& epochs) {
@@ -79,20 +58,18 @@ EnergyAccount::EnergyAccount(const Ranks& ranks, const RankDevices& devices)
 
 EpochEnergy EnergyAccount::stop() {
   const Energy mine = meter_.stop();
-  const auto number = [](bool asked) { return asked ? 1.0 : 0.0; };
-  const auto asks_host = all_gather(ranks_.host, number(asks_host_));
-  const auto asks_card = all_gather(ranks_.host, number(!card_.empty()));
-  const auto host_joules = all_gather(ranks_.host, mine.host_joules.value_or(std::nan("")));
-  const auto card_joules = all_gather(ranks_.host, mine.card_joules.value_or(std::nan("")));
-  const auto no_host = all_gather(ranks_.host, mine.no_host);
-  const auto no_card = all_gather(ranks_.host, mine.no_card);
-  std::vector<RankEnergy> ranks;
-  for (std::size_t rank = 0; rank < no_host.size(); ++rank) {
-    ranks.push_back({asks_host[rank] != 0,
-                     asks_card[rank] != 0,
-                     {host_joules[rank], no_host[rank], card_joules[rank], no_card[rank]}});
-  }
-  return sum_of(ranks);
+  const auto together = [&](bool asked, std::optional<double> joules, const std::string& why) {
+    CountedJoules all;
+    for (const double one : all_gather(ranks_.host, asked ? joules.value_or(std::nan("")) : 0.0)) {
+      all.joules += one;
+    }
+    for (const std::string& one : all_gather(ranks_.host, asked ? why : std::string())) {
+      if (all.why.empty()) all.why = one;
+    }
+    return all;
+  };
+  const CountedJoules hosts = together(asks_host_, mine.host_joules, mine.no_host);
+  return sum_of(hosts, together(!card_.empty(), mine.card_joules, mine.no_card));
 }
 
 }  // namespace scalebench

@@ -20,11 +20,11 @@ struct EpochEnergy {
   std::string lacks = {};
 };
 
-/// What a rank was asked for, and knows.
-struct RankEnergy {
-  bool host = false;
-  bool card = false;
-  Energy energy;
+/// What the counters of hosts, or of cards, say on all ranks together: 0 where there are none, NaN
+/// where one cannot be read, since a sum over some is no sum.
+struct CountedJoules {
+  double joules = 0;
+  std::string why = {};  // one cannot be read
 };
 
 /// Whether `rank` asks for the joules of its machine: hosts of one boot id are one. By rank: the
@@ -32,10 +32,9 @@ struct RankEnergy {
 bool is_first_of_machine(int rank, const std::vector<int>& node_of_rank,
                          const std::vector<std::string>& boot_ids);
 
-/// Of all ranks together. Hosts without a readable counter leave those of the cards, and cards
-/// without one those of the hosts; a counter that only some have counts nowhere, since a sum over
-/// some is no sum.
-EpochEnergy sum_of(const std::vector<RankEnergy>& ranks);
+/// Hosts without a readable counter leave those of the cards, and cards without one those of the
+/// hosts.
+EpochEnergy sum_of(const CountedJoules& hosts, const CountedJoules& cards);
 
 /// Median of epochs that all know it and lack the same; else unknown. At least one epoch.
 EpochEnergy typical_energy(const std::vector<EpochEnergy>& epochs);

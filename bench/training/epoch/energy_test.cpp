@@ -12,17 +12,6 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-RankEnergy host(double joules, const std::string& why = "") {
-  return {.host = true, .card = false, .energy = {joules, why, {}, ""}};
-}
-
-RankEnergy card(double joules, const std::string& why = "") {
-  return {.host = false, .card = true, .energy = {{}, "", joules, why}};
-}
-
-/// Neither first of its host nor of its card.
-const RankEnergy kAskedForNothing{.host = false, .card = false, .energy = {5.0, "no", 5.0, "no"}};
-
 TEST(IsFirstOfMachine, OfHostsThatAreOneToo) {
   const auto who_asks = [](const std::vector<int>& nodes,
                            const std::vector<std::string>& boot_ids) {
@@ -38,37 +27,22 @@ TEST(IsFirstOfMachine, OfHostsThatAreOneToo) {
   EXPECT_THAT(who_asks({0, 0, 1, 1}, {"", "", "", ""}), ElementsAre(true, false, true, false));
 }
 
-TEST(SumOfEnergies, IsOfThoseThatWereAskedAlone) {
-  const EpochEnergy hosts = sum_of({host(10), kAskedForNothing, host(20)});
-  EXPECT_EQ(hosts.joules, 30);
-  EXPECT_EQ(hosts.lacks, "") << "nobody asked for a card";
-  const EpochEnergy both = sum_of({host(10), card(300), host(20), card(400)});
-  EXPECT_EQ(both.joules, 730);
-  EXPECT_EQ(both.lacks, "");
+TEST(SumOfEnergies, IsOfHostsAndCards) {
+  EXPECT_EQ(sum_of({30}, {}).joules, 30);
+  EXPECT_EQ(sum_of({30}, {}).lacks, "") << "nobody asked for a card";
+  EXPECT_EQ(sum_of({30}, {700}).joules, 730);
+  EXPECT_EQ(sum_of({30}, {700}).lacks, "");
 }
 
-TEST(SumOfEnergies, OfSomeHostsIsNone) {
-  const EpochEnergy energy = sum_of({host(10), host(kUnknown, "host2: Permission denied")});
-  EXPECT_TRUE(std::isnan(energy.joules));
-}
-
-TEST(SumOfEnergies, OfAllCardsSaysWhyItIsWithoutHosts) {
-  const EpochEnergy energy =
-      sum_of({host(10), card(300), host(kUnknown, "Permission denied"), card(400)});
-  EXPECT_EQ(energy.joules, 700);
-  EXPECT_EQ(energy.lacks, "joules without hosts: Permission denied");
-}
-
-TEST(SumOfEnergies, OfAllHostsSaysWhyItIsWithoutCards) {
-  const EpochEnergy energy = sum_of({host(10), card(300), card(kUnknown, "before Volta")});
-  EXPECT_EQ(energy.joules, 10);
-  EXPECT_EQ(energy.lacks, "joules without cards: before Volta");
-}
-
-TEST(SumOfEnergies, OfNothingIsNone) {
-  const EpochEnergy energy =
-      sum_of({host(kUnknown, "no RAPL"), card(300), card(kUnknown, "began again")});
-  EXPECT_TRUE(std::isnan(energy.joules));
+TEST(SumOfEnergies, SaysWhatItIsWithout) {
+  const CountedJoules unknown{kUnknown, "Permission denied"};
+  EXPECT_EQ(sum_of(unknown, {700}).joules, 700);
+  EXPECT_EQ(sum_of(unknown, {700}).lacks, "joules without hosts: Permission denied");
+  EXPECT_EQ(sum_of({10}, unknown).joules, 10);
+  EXPECT_EQ(sum_of({10}, unknown).lacks, "joules without cards: Permission denied");
+  for (const CountedJoules& cards : {CountedJoules{}, unknown}) {
+    EXPECT_TRUE(std::isnan(sum_of(unknown, cards).joules));
+  }
 }
 
 TEST(TypicalEnergy, IsTheMedianOfEpochsThatAllKnowTheSame) {
