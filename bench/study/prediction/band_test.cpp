@@ -15,31 +15,12 @@
 namespace scalebench {
 namespace {
 
-TEST(Band, IsTheMeasurementsAloneWithTooFewErrors) {
-  const Band draws{0.9, 1.1};
+TEST(ErrorsLeftOut, ReachAsFarAsStudentsTSays) {
+  const ErrorsLeftOut errors{{0.02, -0.04, 0.02}, 2};
+  EXPECT_NEAR(errors.reach(), student_t_quantile(0.025, 2) * std::sqrt(0.0024 / 3), 1e-12);
   for (const ErrorsLeftOut& few : {ErrorsLeftOut{}, ErrorsLeftOut{{0.5}, 0}}) {
-    const double wider = 4.302653 / 1.959964 * std::sqrt(3.0 / 2);
-    const double reach = wider * std::log(1.1 / 0.9) / 2;
-    EXPECT_NEAR(widened(draws, 1, few, 3).low, std::exp(-reach), 1e-6);
-    EXPECT_NEAR(widened(draws, 1, few, 3).high, std::exp(reach), 1e-6);
-    EXPECT_EQ(widened(draws, 1, few, 1'000'000).low, 0.9) << "never narrower than the draws";
-    EXPECT_TRUE(std::isnan(widened(draws, 1, few, 1).low)) << "one launch has no band";
-    EXPECT_EQ(basis_of(few), "measurement");
     EXPECT_TRUE(std::isnan(few.reach()));
   }
-}
-
-TEST(Band, IsAsWideAsTheErrorsSay) {
-  const ErrorsLeftOut errors{{0.02, -0.04, 0.02}, 2};
-  const double reach = student_t_quantile(0.025, 2) * std::sqrt(0.0024 / 3);
-  EXPECT_NEAR(errors.reach(), reach, 1e-12);
-  const Band band = widened({0.99, 1.01}, 1, errors, 3);
-  EXPECT_NEAR(band.low, std::exp(-reach), 1e-12);
-  EXPECT_NEAR(band.high, std::exp(reach), 1e-12);
-  EXPECT_EQ(basis_of(errors), "left_out");
-  // Never narrower than the measurement's own noise.
-  EXPECT_EQ(widened({0.5, 2}, 1, errors, 3).low, 0.5);
-  EXPECT_EQ(widened({0.5, 2}, 1, errors, 3).high, 2);
 }
 
 // Worlds in which every launch of an epoch and of an allreduce varies as if by chance.
@@ -59,7 +40,7 @@ CaseOfRun world(int largest, bool one_node, double noise, std::mt19937_64& rando
   of.profiles = {known_world::profile()};
   of.algorithm = "ring";
   of.work_of = known_world::work_of;
-  of.one = {{1, 1}, 1, 12, 12 * kSteps, {}};
+  of.one = {{1, 1}, 12, 12 * kSteps, {}};
   for (int i = 0; i < kLaunches; ++i) {
     const double share = noisy(1);
     of.one.launches.push_back({kSteps * 0.172 * share, kSteps * 0.168 * share, 0, 0, 0, 0.4});
@@ -73,7 +54,7 @@ CaseOfRun world(int largest, bool one_node, double noise, std::mt19937_64& rando
       }
       of.curves["ring"].push_back(point);
     }
-    EpochLeg leg{at, n, 12, 12 * kSteps * n, {}};
+    EpochLeg leg{at, 12, 12 * kSteps * n, {}};
     const double transfer = known_world::allreduce_seconds(4 * 1'325'000, at);
     for (int i = 0; i < kLaunches; ++i) {
       const double share = kSteps * noisy(1);
@@ -92,12 +73,16 @@ double coverage(int largest, bool one_node) {
   std::mt19937_64 random(20260101);
   PredictionQuestions questions;
   questions.ranks = {};
-  questions.draws = 10;
   int inside = 0;
   for (int i = 0; i < kWorlds; ++i) {
     const CaseOfRun of = world(largest, one_node, kNoise, random);
     for (const ResultRow& row : prediction_rows({of}, questions, "run")) {
-      if (row.get("held_out") == "1") inside += row.get("inside") == "1" ? 1 : 0;
+      if (row.get("kind") != "held_out") continue;
+      const double measured = number_in(row, "measured_efficiency");
+      inside += number_in(row, "efficiency_low") <= measured &&
+                        measured <= number_in(row, "efficiency_high")
+                    ? 1
+                    : 0;
     }
   }
   return static_cast<double>(inside) / kWorlds;
@@ -118,43 +103,16 @@ TEST(BandSimulation, HoldsNoFewerOnOneNode) {
   for (const int largest : {4, 6, 8}) EXPECT_GE(coverage(largest, /*one_node=*/true), 0.93);
 }
 
-TEST(BandSimulation, HoldsTheTrueStepWhereOnlyTheMeasurementIsKnown) {
-  constexpr int kWorlds = 300;
+TEST(BandSimulation, OfOneNThereIsNone) {
   std::mt19937_64 random(7);
-  PredictionQuestions questions;
-  questions.ranks = {4};
-  questions.per_node = 1;
-  questions.draws = 60;
-  const double truth = 0.172 + known_world::allreduce_seconds(4 * 1'325'000, {4, 4});
-  int held = 0;
-  for (int i = 0; i < kWorlds; ++i) {
-    const CaseOfRun of = world(2, /*one_node=*/false, 0.01, random);
-    for (const ResultRow& row : prediction_rows({of}, questions, "run")) {
-      EXPECT_EQ(row.get("inside"), "") << "what was measured has noise of its own";
-      if (row.get("kind") != "forecast") continue;
-      EXPECT_EQ(row.get("band"), "measurement");
-      held += number_in(row, "step_seconds_low") <= truth &&
-                      truth <= number_in(row, "step_seconds_high")
-                  ? 1
-                  : 0;
-    }
-  }
-  EXPECT_GE(held / static_cast<double>(kWorlds), 0.93);
-}
-
-TEST(BandSimulation, OfOneLaunchThereIsNone) {
-  std::mt19937_64 random(7);
-  CaseOfRun of = world(2, /*one_node=*/false, 0.01, random);
-  of.of.one.launches.resize(1);
-  for (EpochLeg& leg : of.of.legs) leg.launches.resize(1);
+  const CaseOfRun of = world(2, /*one_node=*/false, 0.01, random);
   PredictionQuestions questions;
   questions.ranks = {4};
   questions.per_node = 1;
   for (const ResultRow& row : prediction_rows({of}, questions, "run")) {
     EXPECT_EQ(row.get("status"), "ok");
-    for (const char* const column : {"band", "step_seconds_low", "step_seconds_high", "inside"}) {
-      EXPECT_EQ(row.get(column), "") << column;
-    }
+    EXPECT_EQ(row.get("efficiency_low"), "");
+    EXPECT_EQ(row.get("efficiency_high"), "");
   }
 }
 

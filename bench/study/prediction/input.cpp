@@ -58,7 +58,6 @@ EpochLeg leg_of(const ResultRow& row) {
   EpochLeg leg;
   leg.at.ranks = static_cast<int>(number_in(row, "ranks"));
   leg.at.nodes = std::max(1, static_cast<int>(number_in(row, "nodes")));
-  leg.workers = workers_in(row);
   leg.batch = number_in(row, "batch");
   leg.samples = number_in(row, "samples");
   return leg;
@@ -165,10 +164,8 @@ void add_curves(PredictionCase& of, const StoredRun& run, const ResultRow& like)
 
 /// What moves the gradients; the halves of an allreduce are those of the one that suits the place.
 std::string algorithm_of(std::string_view strategy, const ResultRow& like) {
-  const Carrier carrier = travel_of(strategy).carrier;
-  if (carrier == Carrier::any_allreduce || carrier == Carrier::messages) {
-    return like.get("allreduce");
-  }
+  const Carrier carrier = carrier_of(strategy);
+  if (carrier == Carrier::any_allreduce) return like.get("allreduce");
   const double nodes = number_in(like, "nodes");
   if (carrier == Carrier::halves_within_nodes_first && nodes > 1 &&
       number_in(like, "ranks") > nodes) {
@@ -178,21 +175,13 @@ std::string algorithm_of(std::string_view strategy, const ResultRow& like) {
 }
 
 void add_profiles(CaseOfRun& found, const Profiles& profiles, const std::set<int>& launches) {
-  const std::string& name = found.like.get("model");
-  const auto given = profiles.by_model.find(name);
-  if (given != profiles.by_model.end()) {
-    found.of.profiles = {given->second};
-    return;
-  }
   for (const int launch : launches) {
-    const auto profile = profiles.by_launch.find(launch);
-    if (profile != profiles.by_launch.end()) found.of.profiles.push_back(profile->second);
+    const auto profile = profiles.find(launch);
+    if (profile != profiles.end()) found.of.profiles.push_back(profile->second);
   }
   if (found.of.profiles.empty()) {
-    found.missing = fmt::format(
-        "no step of {} on one rank was recorded: record_trace in the study, or --trace FILE of "
-        "bench_epoch --record-trace",
-        name);
+    found.missing = fmt::format("no step of {} on one rank was recorded: the study's record_trace",
+                                found.like.get("model"));
   }
 }
 
@@ -220,6 +209,10 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
                     .count = bytes / kFloatBytes,
                     .element_bytes = kFloatBytes});
   };
+  if (!has_formula(of.strategy)) {
+    found.missing = fmt::format("there is no formula for gradient sync {}", of.strategy);
+    return found;
+  }
   std::vector<const ResultRow*> legs;
   for (const EpochOfLaunch& epoch : rows) legs.push_back(epoch.row);
   const Bases bases = bases_of(like, legs);

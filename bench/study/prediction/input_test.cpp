@@ -59,7 +59,7 @@ StoredRun run_of_two_sizes() {
 /// Each epoch of one device has a profile of as many steps as its launch has a number.
 Profiles profiles() {
   Profiles profiles;
-  for (const int launch : {1, 5}) profiles.by_launch[launch].step_seconds.assign(launch, 0.01);
+  for (const int launch : {1, 5}) profiles[launch].step_seconds.assign(launch, 0.01);
   return profiles;
 }
 

@@ -53,12 +53,6 @@ EpochSample EpochLeg::middle() const {
           median_of_launches(launches, &EpochSample::other_seconds)};
 }
 
-Question question_of(const EpochLeg& leg) {
-  Question question{leg.at};
-  question.choices.servers = std::max(1, leg.at.ranks - leg.workers);
-  return question;
-}
-
 double Beside::slope() const {
   // Of (ln N, factor), with (0, 1); a rank by itself that was measured to differ stands instead.
   std::vector<std::pair<double, double>> points;
@@ -108,30 +102,6 @@ PredictionCase without(PredictionCase of, int ranks) {
   return of;
 }
 
-PredictionCase resampled(PredictionCase of, const std::function<std::size_t(std::size_t)>& random) {
-  const auto draw = [&](auto& values) {
-    const auto measured = values;
-    for (auto& value : values) value = measured[random(measured.size())];
-  };
-  draw(of.one.launches);
-  for (EpochLeg& leg : of.legs) draw(leg.launches);
-  draw(of.profiles);
-  for (StepProfile& profile : of.profiles) draw(profile.step_seconds);
-  for (auto& [name, curve] : of.curves) {
-    std::map<RankLayout, std::vector<std::size_t>> drawn;  // launches
-    for (MeasuredCurve& point : curve) {
-      std::vector<std::size_t>& launches = drawn[point.at];
-      while (launches.size() < point.seconds.size())
-        launches.push_back(random(point.seconds.size()));
-      const std::vector<double> measured = point.seconds;
-      for (std::size_t i = 0; i < measured.size(); ++i) {
-        point.seconds[i] = measured[launches[i] % measured.size()];
-      }
-    }
-  }
-  return of;
-}
-
 Predictor::Predictor(PredictionCase of) : case_(std::move(of)), profile_(anchored(case_)) {
   for (const ShareOfBatch& share : case_.shares) batches_.push_back(share.step);
   for (const auto& [name, measured] : case_.curves) {
@@ -159,31 +129,16 @@ const AllreduceCurve& Predictor::curve_of(std::string_view algorithm) const {
 }
 
 /// By the model of an algorithm whose work is known; a ring's is closest to plain messages.
-MessageCost Predictor::message(const RankLayout& at, const AssumedNetwork& network) const {
-  if (network.topology != nullptr && at.nodes > 1) {
-    fail<Unavailable>("messages of {} are not simulated: without --topology they are predicted",
-                      case_.strategy);
-  }
-  const AllreduceFit* fit = nullptr;
-  for (const auto& [name, curve] : curves_) {
-    const auto& of = curve.fit(at.nodes == 1);
-    const bool known = !std::isnan(case_.work_of(name, 1, at).steps);
-    if (of && known && (fit == nullptr || name == "ring")) fit = &*of;
-  }
-  if (fit == nullptr) fail<Unavailable>("no measured algorithm says what a message costs");
-  const double beta = fit->beta_seconds_per_byte / network.faster;
-  return {network.seconds_a_step.value_or(fit->alpha_seconds),
-          network.bytes_per_second ? 1 / *network.bytes_per_second : beta,
-          fit->gamma_seconds_per_byte.value_or(0)};
-}
-
 SimulatedLink Predictor::within_a_node() const {
-  try {
-    const MessageCost cost = message({2, 1}, {});
-    return {1 / cost.seconds_per_byte, cost.seconds};
-  } catch (const Unavailable&) {
-    return {};
+  SimulatedLink link;
+  for (const auto& [name, curve] : curves_) {
+    const auto& fit = curve.fit(true);
+    const bool known = fit && !std::isnan(case_.work_of(name, 1, {2, 1}).steps);
+    if (known && (link.bytes_per_second == 0 || name == "ring")) {
+      link = {1 / fit->beta_seconds_per_byte, fit->alpha_seconds};
+    }
   }
+  return link;
 }
 
 double Predictor::beside(const RankLayout& at) const {
@@ -207,7 +162,6 @@ StepInputs Predictor::inputs(const Question& question, double batch) const {
   in.profile.load_seconds *= calibration_.other;
   in.profile.host_seconds = calibration_.other * host;
   in.at = question.at;
-  in.choices = question.choices;
   in.overlap = overlap(question.at);
   in.allreduce_seconds = [this, question, factor = transfer(question.at)](double bytes) {
     const std::string& algorithm = algorithm_of(question);
@@ -219,18 +173,13 @@ StepInputs Predictor::inputs(const Question& question, double batch) const {
     const AllreduceCurve& curve = curve_of(algorithm);
     return factor * curve.seconds(bytes, question.at, question.network);
   };
-  in.message = [this, question, factor = transfer(question.at)] {
-    const MessageCost cost = message(question.at, question.network);
-    return MessageCost{factor * cost.seconds, factor * cost.seconds_per_byte,
-                       factor * cost.seconds_per_reduced_byte};
-  };
   return in;
 }
 
-double Predictor::longest_over_mean(const StepProfile& profile, int workers) const {
+double Predictor::longest_over_mean(const StepProfile& profile, int ranks) const {
   const std::vector<double>& steps = profile.step_seconds;
-  if (steps.size() < 2 || workers < 2 || !is_synchronous(case_.strategy)) return 0;
-  return expected_longest(steps, workers) - expected_longest(steps, 1);
+  if (steps.size() < 2 || ranks < 2) return 0;
+  return expected_longest(steps, ranks) - expected_longest(steps, 1);
 }
 
 std::optional<PredictedStep> Predictor::modelled(const EpochLeg& leg, const StepInputs& in) const {
@@ -249,7 +198,7 @@ void Predictor::calibrate() {
   double expected_jitter = 0, measured_jitter = 0, jitter = 0, static_wait = 0, legs = 0;
   for (const EpochLeg& leg : case_.legs) {
     const EpochSample epoch = leg.middle();
-    const StepInputs in = inputs(question_of(leg), leg.batch);
+    const StepInputs in = inputs({leg.at}, leg.batch);
     const std::optional<PredictedStep> alone = modelled(leg, in);
     if (!alone || !is_positive(alone->compute_seconds)) continue;
     if (!is_positive(epoch.compute_seconds)) continue;  // not known where its time went
@@ -257,7 +206,7 @@ void Predictor::calibrate() {
     contention[beside(leg.at)].push_back(epoch.compute_seconds / leg.steps() /
                                          alone->compute_seconds);
     if (std::isnan(epoch.wait_jitter_seconds)) continue;  // only together with the transfer
-    expected_jitter += longest_over_mean(in.profile, leg.workers);
+    expected_jitter += longest_over_mean(in.profile, leg.at.ranks);
     measured_jitter += epoch.wait_jitter_seconds / leg.steps();
     jitter += epoch.wait_jitter_seconds / epoch.compute_seconds;
     static_wait += epoch.wait_static_seconds / epoch.compute_seconds;
@@ -286,7 +235,7 @@ Beside Predictor::unmeasured_overlap() const {
 void Predictor::calibrate_other() {
   std::vector<double> factors;
   for (const EpochLeg& leg : case_.legs) {
-    const std::optional<PredictedStep> step = modelled(leg, inputs(question_of(leg), leg.batch));
+    const std::optional<PredictedStep> step = modelled(leg, inputs({leg.at}, leg.batch));
     const double measured = leg.middle().other_seconds / leg.steps();
     if (!step || !is_positive(step->other_seconds) || !is_positive(measured)) continue;
     factors.push_back(measured / step->other_seconds);
@@ -302,7 +251,7 @@ void Predictor::calibrate_transfer() {
   std::map<double, std::pair<double, double>> hidden;  // what was, and what could be
   for (const EpochLeg& leg : case_.legs) {
     const EpochSample epoch = leg.middle();
-    StepInputs in = inputs(question_of(leg), leg.batch);
+    StepInputs in = inputs({leg.at}, leg.batch);
     in.overlap = 1;
     const std::optional<PredictedStep> best = modelled(leg, in);
     if (!best) continue;
@@ -328,19 +277,19 @@ void Predictor::calibrate_transfer() {
 Forecast Predictor::forecast(const Question& question) const {
   Forecast forecast;
   const double one = case_.one.batch;
-  forecast.workers = workers_of(case_.strategy, question.at.ranks, question.choices);
-  forecast.batch = case_.strong ? one / forecast.workers : one;
-  if (forecast.batch != std::floor(forecast.batch)) {
-    fail<Unavailable>("global batch {} cannot be split over {} ranks", one, forecast.workers);
+  const int ranks = question.at.ranks;
+  const double batch = case_.strong ? one / ranks : one;
+  if (batch != std::floor(batch)) {
+    fail<Unavailable>("global batch {} cannot be split over {} ranks", one, ranks);
   }
-  const double images = forecast.batch * forecast.workers;
+  const double images = batch * ranks;
   // Weak scaling gives each rank as many images as the one has.
-  const double samples = case_.strong ? case_.one.samples : case_.one.samples * forecast.workers;
+  const double samples = case_.strong ? case_.one.samples : case_.one.samples * ranks;
   const double steps = std::floor(samples / images);
   if (steps < 1) fail<Unavailable>("{} images are less than one step of {}", samples, images);
-  const StepInputs in = inputs(question, forecast.batch);
+  const StepInputs in = inputs(question, batch);
   forecast.step = step_of(case_.strategy, in);
-  forecast.wait_seconds = calibration_.jitter * longest_over_mean(in.profile, forecast.workers) +
+  forecast.wait_seconds = calibration_.jitter * longest_over_mean(in.profile, ranks) +
                           calibration_.static_wait * forecast.step.compute_seconds;
   forecast.step_seconds = forecast.step.seconds() + forecast.wait_seconds;
   if (!is_positive(forecast.step_seconds)) {
@@ -348,13 +297,12 @@ Forecast Predictor::forecast(const Question& question) const {
                       forecast.step_seconds);
   }
   forecast.epoch_seconds = steps * forecast.step_seconds;
-  forecast.samples = steps * images;
-  forecast.scaling = scaling_of(case_.one.middle().seconds, case_.one.samples,
-                                forecast.epoch_seconds, forecast.samples, question.at.ranks);
+  forecast.efficiency = scaling_of(case_.one.middle().seconds, case_.one.samples,
+                                   forecast.epoch_seconds, steps * images, ranks)
+                            .efficiency;
   const auto curve = curves_.find(algorithm_of(question));
   forecast.curve_measured = question.network.is_measured() && curve != curves_.end() &&
                             curve->second.is_measured(question.at);
-  forecast.curve_simulated = question.network.topology != nullptr && question.at.nodes > 1;
   return forecast;
 }
 

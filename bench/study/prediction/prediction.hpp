@@ -17,7 +17,7 @@ namespace scalebench {
 /// An epoch of one launch. NaN in a state: not recorded.
 struct EpochSample {
   double seconds = 0;
-  double compute_seconds = 0;  // and the other states: mean over workers
+  double compute_seconds = 0;  // and the other states: mean over ranks
   double transfer_seconds = 0;
   double wait_static_seconds = 0;
   double wait_jitter_seconds = 0;
@@ -27,12 +27,11 @@ struct EpochSample {
 /// One strategy on one N.
 struct EpochLeg {
   RankLayout at;
-  int workers = 1;
-  double batch = 0;    // of a worker
+  double batch = 0;    // of a rank
   double samples = 0;  // of an epoch
   std::vector<EpochSample> launches{};
 
-  double steps() const { return samples / (batch * workers); }
+  double steps() const { return samples / (batch * at.ranks); }
   EpochSample middle() const;  // of each number the median over launches
 };
 
@@ -104,32 +103,20 @@ struct Calibration {
 struct Question {
   RankLayout at;
   AssumedNetwork network{};
-  StrategyChoices choices{};
   std::string algorithm{};  // empty: the case's
 };
 
-/// What that leg was.
-Question question_of(const EpochLeg& leg);
-
 struct Forecast {
-  int workers = 1;
-  double batch = 0;
-  double samples = 0;  // of the epoch
   PredictedStep step;  // without waiting
   double wait_seconds = 0;
   double step_seconds = 0;
   double epoch_seconds = 0;
-  Scaling scaling;              // without intervals
+  double efficiency = 0;
   bool curve_measured = false;  // on that very N
-  bool curve_simulated = false;
 };
 
 /// The case without all that was measured on that N and, where others are left, its curves.
 PredictionCase without(PredictionCase of, int ranks);
-
-/// The case as another draw of launches and steps would have it: launches with replacement, those
-/// of the curves on one N together. `random` gives numbers below its argument.
-PredictionCase resampled(PredictionCase of, const std::function<std::size_t(std::size_t)>& random);
 
 /// A case ready to be asked.
 class Predictor {
@@ -159,13 +146,12 @@ class Predictor {
   std::optional<PredictedStep> modelled(const EpochLeg& leg, const StepInputs& in) const;
   const std::string& algorithm_of(const Question& question) const;
   const AllreduceCurve& curve_of(std::string_view algorithm) const;
-  MessageCost message(const RankLayout& at, const AssumedNetwork& network) const;
   double beside(const RankLayout& at) const;
   void calibrate();
   Beside unmeasured_overlap() const;
   void calibrate_other();
   void calibrate_transfer();
-  double longest_over_mean(const StepProfile& profile, int workers) const;
+  double longest_over_mean(const StepProfile& profile, int ranks) const;
 
   PredictionCase case_;
   StepProfile profile_;

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
 #include "bench/study/prediction/testing.hpp"
 #include "kernels/error.hpp"
@@ -26,11 +25,8 @@ struct World {
 
 /// What such a world measures on `at`.
 EpochLeg measured(const PredictionCase& of, const RankLayout& at, const World& world) {
-  EpochLeg leg{at,
-               at.ranks,
-               of.strong ? 12.0 / at.ranks : 12,
-               of.strong ? kSamples : kSamples * at.ranks,
-               {}};
+  EpochLeg leg{
+      at, of.strong ? 12.0 / at.ranks : 12, of.strong ? kSamples : kSamples * at.ranks, {}};
   StepInputs in;
   in.profile = with_batch(known_world::profile(), leg.batch, {});
   const double host = in.profile.host_seconds;
@@ -52,7 +48,7 @@ PredictionCase world_case(const std::string& strategy, bool strong, const World&
   PredictionCase of;
   of.strategy = strategy;
   of.strong = strong;
-  of.one = {{1, 1}, 1, 12, kSamples, {{120 * 0.172, 120 * 0.168, 0, 0, 0}}};
+  of.one = {{1, 1}, 12, kSamples, {{120 * 0.172, 120 * 0.168, 0, 0, 0}}};
   // Only its shape counts: H says how long it takes.
   of.profiles = {stretched(known_world::profile(), 0.1)};
   of.algorithm = "ring";
@@ -78,8 +74,7 @@ void expect_exact(const PredictionCase& of, const World& world, double tolerance
         << of.strategy << " on " << n;
     EXPECT_EQ(forecast.curve_measured, n < 4);
     const double work = of.strong ? 1.0 / n : 1;
-    EXPECT_NEAR(forecast.scaling.efficiency,
-                work * of.one.middle().seconds / truth.middle().seconds, 1e-9);
+    EXPECT_NEAR(forecast.efficiency, work * of.one.middle().seconds / truth.middle().seconds, 1e-9);
   }
 }
 
@@ -233,28 +228,6 @@ TEST(Predictor, ShortNoisyEpochsOnTwoRanksStillHaveAStepOnMore) {
   const Predictor predictor(of);
   EXPECT_GT(predictor.contention({4, 4}), 0);
   EXPECT_GT(predictor.forecast({{4, 4}}).step_seconds, 0);
-}
-
-TEST(Resampled, DrawsLaunchesAndIsTheSameEachTime) {
-  PredictionCase of = world_case("mirrored", false, {});
-  for (MeasuredCurve& point : of.curves["ring"]) {
-    point.seconds = {point.seconds[0], 2 * point.seconds[0], 3 * point.seconds[0]};
-  }
-  const auto draw = [&](std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    return resampled(of, [&](std::size_t n) { return static_cast<std::size_t>(random() % n); });
-  };
-  EXPECT_EQ(Predictor(draw(1)).forecast({{8, 8}}).step_seconds,
-            Predictor(draw(1)).forecast({{8, 8}}).step_seconds);
-  EXPECT_NE(Predictor(draw(1)).forecast({{8, 8}}).step_seconds,
-            Predictor(draw(2)).forecast({{8, 8}}).step_seconds);
-  // The launches of one N are drawn together: all its sizes come from the same ones.
-  const PredictionCase drawn = draw(1);
-  const auto& points = drawn.curves.at("ring");
-  const auto factor = [&](std::size_t i) {
-    return points[i].seconds[0] / of.curves["ring"][i].seconds[0];
-  };
-  EXPECT_DOUBLE_EQ(factor(0), factor(5));
 }
 
 }  // namespace

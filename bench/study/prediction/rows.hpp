@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run's rows hold for predictions: one case for each strategy of each model, with its epochs
 // on one and more ranks by launch and the allreduce curves of its transport. Then prediction.csv:
-// for each case first what is said of every measured N, the largest one held out; then of the N
-// that are asked for; then what would change there. Bands: 95 % of draws of launches and steps with
-// replacement, by a fixed seed, as wide as the errors on measured N that were left out say.
+// for each case first what is said of every measured N, the largest one held out, and then of the N
+// that are asked for. Bands are as wide as the errors on measured N that were left out say.
 #pragma once
 
 #include <map>
@@ -19,11 +18,8 @@
 
 namespace scalebench {
 
-/// Where steps of one rank were profiled.
-struct Profiles {
-  std::map<int, StepProfile> by_launch{};                      // of the run
-  std::map<std::string, StepProfile, std::less<>> by_model{};  // given beside it: goes first
-};
+/// Steps of one rank, by the launch that recorded them.
+using Profiles = std::map<int, StepProfile>;
 
 struct CaseOfRun {
   PredictionCase of;
@@ -42,8 +38,6 @@ struct PredictionQuestions {
   std::optional<int> per_node{};  // ranks of a node; empty: as in the run
   AssumedNetwork link{};          // another one than the measured network
   std::string link_text{};        // as typed
-  StrategyChoices choices{};
-  int draws = 200;
 };
 
 /// How N ranks stand: `per_node` on each node; else as densely as in the run, where that was on
@@ -60,8 +54,7 @@ std::vector<ResultRow> prediction_rows(const std::vector<CaseOfRun>& cases,
 /// The largest number of ranks that any case was measured on; 0: none.
 int largest_measured(const std::vector<CaseOfRun>& cases);
 
-/// The rows as a person reads them: the error where it is known, what is predicted, what would
-/// change it.
+/// The rows as a person reads them: the error where it is known, and what is predicted.
 std::string predict_table(const std::vector<ResultRow>& rows);
 
 }  // namespace scalebench

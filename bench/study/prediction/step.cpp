@@ -129,11 +129,6 @@ double AllreduceCurve::network_seconds(double size_bytes, const RankLayout& at,
     const SimulatedAllreduce of{algorithm_, at.ranks, at.nodes, between, network.within};
     return network.topology->seconds(of, size_bytes) + reducing;
   }
-  if (!network.bytes_per_second) {
-    const double beta = fit.beta_seconds_per_byte / network.faster;
-    return (alpha * work.steps + beta * work.sent_bytes + reducing) *
-           off(from, size_bytes, at.ranks);
-  }
   const double g = at.per_node(), m = at.nodes;
   if (g == 1 || algorithm_ == "ring" || algorithm_ == "segmented_ring") {
     // Of the ranks of a node one sends to the next node.
@@ -228,7 +223,7 @@ double expected_longest(std::vector<double> samples, double ranks) {
 namespace {
 
 constexpr double kFirstBucketBytes = 1 << 20;
-constexpr double kFloatBytes = 4;  // by which buckets are filled, whatever travels
+constexpr double kFloatBytes = 4;
 
 using Formula = PredictedStep (*)(const StepInputs& inputs);
 
@@ -264,14 +259,14 @@ PredictedStep overlapped(const StepInputs& in, double end, double sum) {
 }
 
 PredictedStep fused(const StepInputs& in) {
-  const double bytes = in.profile.gradients() * in.choices.gradient_bytes;
-  return step(in, in.profile.update_seconds, in.allreduce_seconds(bytes));
+  return step(in, in.profile.update_seconds,
+              in.allreduce_seconds(in.profile.gradients() * kFloatBytes));
 }
 
 PredictedStep one_by_one(const StepInputs& in) {
   double seconds = 0;
   for (const Bucket& one : parameters_of(in.profile)) {
-    seconds += in.allreduce_seconds(one.elements * in.choices.gradient_bytes);
+    seconds += in.allreduce_seconds(one.elements * kFloatBytes);
   }
   return step(in, in.profile.update_seconds, seconds);
 }
@@ -279,7 +274,7 @@ PredictedStep one_by_one(const StepInputs& in) {
 PredictedStep bucketed(const StepInputs& in) {
   double end = 0, sum = 0;
   for (const Bucket& bucket : buckets_of(in.profile, in.choices.bucket_bytes)) {
-    const double seconds = in.allreduce_seconds(bucket.elements * in.choices.gradient_bytes);
+    const double seconds = in.allreduce_seconds(bucket.elements * kFloatBytes);
     end = std::max(bucket.ready_seconds, end) + seconds;
     sum += seconds;
   }
@@ -297,8 +292,7 @@ PredictedStep in_cycles(const StepInputs& in) {
     sum += negotiation;
     double fused_bytes = 0;
     const auto send = [&] {
-      const double share = in.choices.gradient_bytes / kFloatBytes;
-      const double seconds = in.allreduce_seconds(fused_bytes * share);
+      const double seconds = in.allreduce_seconds(fused_bytes);
       now += seconds;
       sum += seconds;
       fused_bytes = 0;
@@ -319,123 +313,47 @@ PredictedStep in_cycles(const StepInputs& in) {
 
 /// Every rank updates its shard: of the update only a part is left.
 PredictedStep sharded(const StepInputs& in) {
-  const double bytes = in.profile.gradients() * in.choices.gradient_bytes;
-  return step(in, in.profile.update_seconds / in.at.ranks, in.allreduce_seconds(bytes));
+  return step(in, in.profile.update_seconds / in.at.ranks,
+              in.allreduce_seconds(in.profile.gradients() * kFloatBytes));
 }
 
-/// All gradients through rank 0's memory and all weights back, one rank after the other; only that
-/// one updates.
-PredictedStep central(const StepInputs& in) {
-  const MessageCost cost = in.message();
-  const double bytes = in.profile.gradients() * in.choices.gradient_bytes;
-  const double others = in.at.ranks - 1;
-  const double update = in.profile.update_seconds / in.at.ranks;  // mean over ranks
-  return step(in, update,
-              others * (2 * cost.seconds + 2 * cost.seconds_per_byte * bytes +
-                        cost.seconds_per_reduced_byte * bytes + update));
-}
-
-struct Servers {
-  explicit Servers(const StepInputs& in)
-      : cost(in.message()),
-        count(in.choices.servers),
-        workers(in.at.ranks - in.choices.servers),
-        bytes(in.profile.gradients() * in.choices.gradient_bytes) {
-    if (workers < 1) {
-      fail<Unavailable>("{} servers leave none of {} ranks to compute", count, in.at.ranks);
-    }
-    update = in.profile.update_seconds / count;
-  }
-  /// One way, through a worker's link and through a server's.
-  double at_worker() const { return count * cost.seconds + bytes * cost.seconds_per_byte; }
-  double at_server() const {
-    return workers * (cost.seconds + bytes / count * cost.seconds_per_byte);
-  }
-  double adding(double pushes) const {
-    return pushes * bytes / count * cost.seconds_per_reduced_byte;
-  }
-
-  MessageCost cost;
-  double count, workers, bytes;
-  double update = 0;  // of a server's variables
-};
-
-PredictedStep servers_in_step(const StepInputs& in) {
-  const Servers servers(in);
-  const double one_way = std::max(servers.at_worker(), servers.at_server());
-  return step(in, 0, 2 * one_way + servers.adding(servers.workers - 1) + servers.update);
-}
-
-/// A worker's round, or that of servers which are busy all the time with everybody's pushes.
-PredictedStep servers_out_of_step(const StepInputs& in) {
-  const Servers servers(in);
-  const double service = servers.adding(1) + servers.update;
-  const double alone = 2 * servers.at_worker() + service;
-  const double busy = 2 * servers.at_server() + servers.workers * service;
-  PredictedStep times = step(in, 0, alone);
-  times.exposed_seconds += std::max(0.0, busy - times.seconds());
-  return times;
-}
-
-/// What there is a formula for. On what carries the gradients, and whether they can be narrower
-/// than the weights, the models' own table says nothing.
+/// What there is a formula for; what carries the gradients, the models' own table does not say.
 struct Strategy {
   std::string_view name;
   Formula formula;
-  GradientTravel travel;
+  bool overlaps = false;
+  Carrier carrier = Carrier::any_allreduce;
 };
 constexpr auto kStrategies =
-    std::to_array<Strategy>({{"mirrored", fused, {Carrier::any_allreduce, true}},
-                             {"multi_worker", fused, {Carrier::any_allreduce, true}},
-                             {"naive", one_by_one, {Carrier::any_allreduce, true}},
-                             {"bucketed_overlap", bucketed, {Carrier::any_allreduce, true}},
-                             {"horovod", in_cycles, {Carrier::any_allreduce, true}},
-                             {"central_storage", central, {Carrier::messages, false}},
-                             {"ps_sync", servers_in_step, {Carrier::messages, true}},
-                             {"ps_async", servers_out_of_step, {Carrier::messages, true}},
-                             {"balanced_shards", fused, {Carrier::halves_within_nodes_first, true}},
-                             {"zero1", sharded, {Carrier::halves, false}}});
+    std::to_array<Strategy>({{"mirrored", fused},
+                             {"multi_worker", fused},
+                             {"naive", one_by_one},
+                             {"bucketed_overlap", bucketed, true},
+                             {"horovod", in_cycles, true},
+                             {"balanced_shards", fused, false, Carrier::halves_within_nodes_first},
+                             {"zero1", sharded, false, Carrier::halves}});
 
-/// What a gradient sync's own line says of it.
-struct StrategyFacts {
-  std::string_view name;
-  bool synchronous, overlaps;
-  int (*workers)(int ranks, int servers);
-};
-
-constexpr auto kFacts = std::to_array<StrategyFacts>({
-#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose) \
-  {#name, mean, overlaps,                                                         \
-   []([[maybe_unused]] int ranks, [[maybe_unused]] int servers) { return workers; }},
-#include "models/gradients/gradient_sync.def"
-#undef GRADIENT_SYNC
-});
-
-const StrategyFacts& facts_of(std::string_view strategy) {
-  return row_named(kFacts, &StrategyFacts::name, "gradient sync", strategy);
+const Strategy* formula_of(std::string_view strategy) {
+  const auto found = std::ranges::find(kStrategies, strategy, &Strategy::name);
+  return found == kStrategies.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-bool overlaps(std::string_view strategy) { return facts_of(strategy).overlaps; }
+bool has_formula(std::string_view strategy) { return formula_of(strategy) != nullptr; }
 
-bool is_synchronous(std::string_view strategy) { return facts_of(strategy).synchronous; }
-
-int workers_of(std::string_view strategy, int ranks, const StrategyChoices& choices) {
-  return std::max(1, facts_of(strategy).workers(ranks, choices.servers));
+bool overlaps(std::string_view strategy) {
+  const Strategy* const found = formula_of(strategy);
+  return found != nullptr && found->overlaps;
 }
 
-GradientTravel travel_of(std::string_view strategy) {
-  const auto found = std::ranges::find(kStrategies, strategy, &Strategy::name);
-  return found == kStrategies.end() ? GradientTravel() : found->travel;
+Carrier carrier_of(std::string_view strategy) {
+  const Strategy* const found = formula_of(strategy);
+  return found == nullptr ? Carrier::any_allreduce : found->carrier;
 }
 
 PredictedStep step_of(std::string_view strategy, const StepInputs& inputs) {
-  const auto found = std::ranges::find(kStrategies, strategy, &Strategy::name);
-  if (found == kStrategies.end()) {
-    fail<Unavailable>("there is no formula for gradient sync {}", strategy);
-  }
-  return found->formula(inputs);
+  return formula_of(strategy)->formula(inputs);
 }
 
 std::vector<Bucket> buckets_of(const StepProfile& profile, double bucket_bytes) {

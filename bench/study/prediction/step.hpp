@@ -29,13 +29,12 @@ struct RankLayout {
 
 /// The measured network, or what it might be instead.
 struct AssumedNetwork {
-  double faster = 1;                         // times as many bytes a second
   std::optional<double> bytes_per_second{};  // of a link, instead of the measured rate
-  std::optional<double> seconds_a_step{};    // instead of the measured alpha
+  std::optional<double> seconds_a_step{};    // there, instead of the measured alpha
   SimulatedNetwork* topology = nullptr;      // of switches between such links; has both of them
   SimulatedLink within{};                    // there, between ranks of a node
 
-  bool is_measured() const { return faster == 1 && !bytes_per_second && !seconds_a_step; }
+  bool is_measured() const { return !bytes_per_second; }
 };
 
 struct CurvePoint {
@@ -118,27 +117,17 @@ double expected_longest(std::vector<double> samples, double ranks);
 // gradient synchronisation sends when, and what of it the backward pass hides. Sources: the
 // recurrence of MG-WFBP (Shi, Chu, Li, INFOCOM 2019), and Zhang et al. 2020 (arXiv 2006.10103).
 
-/// What a strategy may be told; the defaults are those of bench_epoch.
+/// What a strategy may be told: the defaults of bench_epoch, by which studies train.
 struct StrategyChoices {
   double bucket_bytes = 25.0 * (1 << 20);
   double fusion_bytes = 128.0 * (1 << 20);
   double cycle_seconds = 1e-3;
-  int servers = 1;
-  double gradient_bytes = 4;  // as one travels
-};
-
-/// What a message between two ranks costs, and a byte that is reduced.
-struct MessageCost {
-  double seconds = 0;
-  double seconds_per_byte = 0;
-  double seconds_per_reduced_byte = 0;
 };
 
 struct StepInputs {
   StepProfile profile;  // of a rank with its batch
   RankLayout at;
   std::function<double(double bytes)> allreduce_seconds;
-  std::function<MessageCost()> message;  // for strategies with servers
   StrategyChoices choices{};
   /// Of communication beside the backward pass, the share that does not hold that up: 0 where the
   /// core that computes carries it.
@@ -154,22 +143,16 @@ struct PredictedStep {
   double seconds() const { return compute_seconds + exposed_seconds + other_seconds; }
 };
 
-/// Whether the strategy communicates beside the backward pass; whether ranks wait for each other.
+/// Whether there is a formula for it; whether it communicates beside the backward pass.
+bool has_formula(std::string_view strategy);
 bool overlaps(std::string_view strategy);
-bool is_synchronous(std::string_view strategy);
-/// Ranks that compute: fewer with servers.
-int workers_of(std::string_view strategy, int ranks, const StrategyChoices& choices);
 
 /// What carries the gradients: an allreduce, whichever it is; the two halves of one, apart, within
-/// nodes first or not; messages.
-enum class Carrier { any_allreduce, halves, halves_within_nodes_first, messages };
-struct GradientTravel {
-  Carrier carrier = Carrier::messages;
-  bool can_be_half_wide = true;
-};
-GradientTravel travel_of(std::string_view strategy);
+/// nodes first or not.
+enum class Carrier { any_allreduce, halves, halves_within_nodes_first };
+Carrier carrier_of(std::string_view strategy);
 
-/// Throws Unavailable, with the reason, for what cannot be predicted.
+/// Requires a formula.
 PredictedStep step_of(std::string_view strategy, const StepInputs& inputs);
 
 /// Elements of each bucket and when the last of its gradients is there, from the beginning of the

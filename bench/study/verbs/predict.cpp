@@ -3,16 +3,13 @@
 // run's allreduce curves and one profiled step, after the error on the N that were. Exit: usage:
 // the run has no profile or no curve; incomplete: none of these N could be predicted.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/cli/exit.hpp"
-#include "bench/cli/help.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
@@ -31,7 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMiB = 1024.0 * 1024.0;
 constexpr int kTrustedFactor = 4;  // beyond the largest N that was measured
 
 struct PredictOptions {
@@ -40,11 +36,6 @@ struct PredictOptions {
   std::string link;      // RATE[,LATENCY]
   std::string topology;  // empty: nothing is simulated
   int per_node = 0;
-  std::vector<std::string> traces;
-  double bucket_mb = 25;
-  double fusion_mb = 128;
-  double cycle_ms = 1;
-  int servers = 1;
   std::string out;
   bool as_json = false;
   bool figures = true;
@@ -87,54 +78,25 @@ PredictionQuestions questions_of(const PredictOptions& options) {
   }
   if (options.per_node < 0) fail<UsageError>("--per-node {}: at least 1", options.per_node);
   if (options.per_node > 0) questions.per_node = options.per_node;
-  StrategyChoices& choices = questions.choices;
-  if (!(options.bucket_mb > 0)) fail<UsageError>("--bucket-mb {}: above 0", options.bucket_mb);
-  if (!(options.fusion_mb > 0)) fail<UsageError>("--fusion-mb {}: above 0", options.fusion_mb);
-  if (!(options.cycle_ms >= 0)) fail<UsageError>("--cycle-ms {}: 0 or more", options.cycle_ms);
-  if (options.servers < 1) fail<UsageError>("--servers {}: at least 1", options.servers);
-  choices.bucket_bytes = options.bucket_mb * kMiB;
-  choices.fusion_bytes = options.fusion_mb * kMiB;
-  choices.cycle_seconds = options.cycle_ms / 1000;
-  choices.servers = options.servers;
   return questions;
 }
 
-/// Each launch's own record of its steps; and those given, by model.
-Profiles profiles_of(const StoredRun& run, const std::vector<std::string>& given) {
+/// Each launch's own record of its steps.
+Profiles profiles_of(const StoredRun& run) {
   Profiles profiles;
   for (const auto& [number, file] : traces_of(run.folder)) {
-    profiles.by_launch[number] = read_traced_step(file);
-  }
-  for (const std::string& file : given) {
-    const TracedStep trace = read_traced_step(file);
-    if (!profiles.by_model.emplace(trace.model, trace).second) {
-      fail<UsageError>("--trace {}: another trace is of {}, too", file, trace.model);
-    }
+    profiles[number] = read_traced_step(file);
   }
   return profiles;
 }
 
-/// Throws when a given trace is of no model of the run.
-void require_used(const std::vector<std::string>& given, const std::set<std::string>& models) {
-  for (const std::string& file : given) {
-    const std::string model = read_traced_step(file).model;
-    if (models.contains(model)) continue;
-    fail<UsageError>("--trace {}: it is of {}; the run has {}", file, model,
-                     fmt::join(models, ", "));
-  }
-}
-
 /// Throws unless something in the run can be predicted.
 std::vector<CaseOfRun> cases_of(const PredictOptions& options, const StoredRun& run) {
-  const Profiles profiles = profiles_of(run, options.traces);
-  std::vector<CaseOfRun> cases = cases_of_run(run, profiles, allreduce_fit_model());
+  std::vector<CaseOfRun> cases = cases_of_run(run, profiles_of(run), allreduce_fit_model());
   const std::string folder = options.run.string();
   if (cases.empty()) {
     fail<UsageError>("{}: no epoch of a gradient sync on 2 or more ranks to begin from", folder);
   }
-  std::set<std::string> models;
-  for (const CaseOfRun& one : cases) models.insert(one.like.get("model"));
-  require_used(options.traces, models);
   const bool none = std::ranges::all_of(cases, [](auto& one) { return !one.missing.empty(); });
   if (none) fail<UsageError>("{}: {}", folder, cases.front().missing);
   return cases;
@@ -222,20 +184,12 @@ void add_predict(CLI::App& verb, Invocation& invocation) {
       "or fat_tree:NODES_OF_A_SWITCH:OVERSUBSCRIPTION as fat_tree:16:4");
   verb.add_option("--per-node", options.per_node,
                   "ranks of a node (default: as in the run; with --link on one host: 1)");
-  verb.add_option("--trace", options.traces,
-                  "a step that bench_epoch --record-trace recorded, instead of the run's own")
-      ->type_name("FILE");
   verb.add_option("--out", options.out,
                   "a new folder for prediction.csv and figures (default: results/predictions/RUN "
                   "here)")
       ->type_name("DIR");
   verb.add_flag("!--no-figures", options.figures, "only the table and prediction.csv");
   add_format_option(verb, options.as_json);
-  const Heading strategy(verb, kStrategy);
-  add_shown(verb, "--bucket-mb", options.bucket_mb, "bucketed_overlap: MiB of a bucket");
-  add_shown(verb, "--fusion-mb", options.fusion_mb, "horovod: MiB of a fused message");
-  add_shown(verb, "--cycle-ms", options.cycle_ms, "horovod: time between rounds of negotiation");
-  add_shown(verb, "--servers", options.servers, "ps_sync, ps_async: ranks that hold the variables");
 }
 
 }  // namespace scalebench

@@ -13,20 +13,15 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from view.cases import by_workload, short_names
 from view.figures import theme
-from view.numbers import duration
 from view.rows import Row, grouped, read_rows, usable
 
-SERIES = ("gradient_sync", "allreduce", "transport", "device", "dataset", "dtype", "twin")
-# What the column `band` says of how the band was made.
-BANDS = {
-    "measurement": "95 % by draws of launches and steps and Student's t",
-    "left_out": "95 % by the errors of each measured N left out",
-}
+SERIES = ("gradient_sync", "twin")
+BAND = ", with 95 % by the errors of each measured N left out"
 
 
 def draw(folder: Path) -> tuple[dict[str, Figure], str]:
     """The figure and its fine print."""
-    rows = [row for row in usable(read_rows(folder, "prediction.csv")) if row["kind"] != "what_if"]
+    rows = usable(read_rows(folder, "prediction.csv"))
     if not rows:
         raise theme.NothingToDraw("prediction.csv has no prediction")
     tell_apart(rows)
@@ -37,26 +32,19 @@ def draw(folder: Path) -> tuple[dict[str, Figure], str]:
     for (title, facet), axes in zip(facets.items(), drawn):
         axes.set_title(title)
         draw_panel(axes, facet, names, marks)
-    links = sorted({row["link"] for row in rows if row["link"]})
-    words = [rows[0]["run_id"], f"hollow and dashed: predicted{bands_of(rows)}"]
+    links = sorted({row["network"] for row in rows if row["network"] not in ("measured", "model")})
+    band = BAND if any(row["efficiency_low"] for row in rows) else ""
+    words = [rows[0]["run_id"], f"hollow and dashed: predicted{band}"]
     return {"prediction": figure}, "  ·  ".join([*words, *(f"predicted for a link of {link}" for link in links)])
 
 
 def tell_apart(rows: list[Row]) -> None:
-    """The cell `twin` of what all other words leave alike, as two [[epoch]] that differ in their images: its H."""
+    """The cell `twin` of what all other words leave alike, as two [[epoch]] that differ in their images: its case."""
     for facet in by_workload(rows).values():
         for group in grouped(facet, SERIES[:-1]).values():
-            times = {row["h_seconds"]: duration(row.number("h_seconds")) for row in group}
-            exact = len(set(times.values())) < len(times)
-            for row in group if len(times) > 1 else []:
-                row["twin"] = f"H {row['h_seconds']} s" if exact else f"H {times[row['h_seconds']]}"
-
-
-def bands_of(rows: list[Row]) -> str:
-    """Of what the bands are; nothing of a kind that is not known, or where there is none."""
-    kinds = dict.fromkeys(row["band"] for row in rows if row["efficiency_low"])
-    told = [BANDS[kind] for kind in kinds if kind in BANDS]
-    return f", with {' or '.join(told)}" if told else ""
+            if len({row["case_id"] for row in group}) > 1:
+                for row in group:
+                    row["twin"] = f"case {row['case_id']}"
 
 
 def draw_panel(
@@ -73,13 +61,13 @@ def draw_panel(
     errors: list[str] = []
     for key, series in grouped(rows, SERIES).items():
         color, marker = marks[names[key]]
-        checks = by_ranks(series, "check")
+        checks = by_ranks(series, "fitted", "held_out")
         draw_measured(axes, checks, theme.Mark(color, marker, "measured"))
         predicted = [*checks, *by_ranks(series, "forecast")]
         end = draw_predicted(axes, predicted, theme.Mark(color, marker, "predicted"))
         labels.append((*end, names[key], color))
         top = max(top, *(highest(row) for row in predicted))
-        errors += [error_of(row, names[key]) for row in checks if row["held_out"] == "1"]
+        errors += [error_of(row, names[key]) for row in checks if row["kind"] == "held_out"]
     axes.set_xlabel("ranks N")
     axes.set_ylabel("efficiency  E = S/N")
     axes.set_ylim(0, top * 1.08)
@@ -93,8 +81,8 @@ def error_of(row: Row, name: str) -> str:
     return f"{name}: N = {row['ranks']} held out, step {100 * row.number('error'):+.1f} %"
 
 
-def by_ranks(rows: list[Row], kind: str) -> list[Row]:
-    return sorted((row for row in rows if row["kind"] == kind), key=lambda row: row.integer("ranks"))
+def by_ranks(rows: list[Row], *kinds: str) -> list[Row]:
+    return sorted((row for row in rows if row["kind"] in kinds), key=lambda row: row.integer("ranks"))
 
 
 def highest(row: Row) -> float:
