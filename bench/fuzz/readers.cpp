@@ -176,7 +176,7 @@ void make_rows(ImportedFile file, const Schema& schema) {
   }
   if (launches.empty()) return;
   require_cases(launches);
-  const ImportedRows rows = imported_rows(launches, schema, {"run", "imported", ""});
+  const ImportedRows rows = imported_rows(launches, schema, {"run", "imported"});
   import_table(rows.cases);
   why_no_speedup(rows);
   if (schema.file != epoch_schema().file) return;

@@ -35,7 +35,7 @@ TEST(ImportFolder, IsReadAsAStoredRunWithItsLaunchesAndCells) {
   const ResultsFolder folder = ResultsFolder::at(scratch / "run", 1000);
   manifest.run_id = folder.run_id();
   manifest.origin = "imported";
-  write_import(folder, imported_rows(launches, allreduce_schema(), {"run", "imported", ""}),
+  write_import(folder, imported_rows(launches, allreduce_schema(), {"run", "imported"}),
                allreduce_schema(), manifest);
 
   const StoredRun run = read_stored_run(folder.path(), WithSamples::yes);

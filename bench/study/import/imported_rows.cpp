@@ -68,7 +68,6 @@ void complete(ResultRow& row, const ImportIdentity& identity,
   row.set("run_id", identity.run_id);
   row.set("case_id", case_id(canonical(row, columns))).set("origin", identity.origin);
   if (row.get("status").empty()) row.set("status", "ok");
-  if (!identity.remark.empty()) row.add_note(identity.remark);
 }
 
 ResultRow sample_of(const ResultRow& row, int launch, std::size_t repetition, double seconds) {

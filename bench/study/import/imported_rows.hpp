@@ -19,7 +19,6 @@ namespace scalebench {
 struct ImportIdentity {
   std::string run_id;
   std::string origin;  // imported or quoted
-  std::string remark;  // appended to each note: the source of what is quoted
 };
 
 struct NumberedLaunch {

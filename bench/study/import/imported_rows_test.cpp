@@ -26,7 +26,7 @@ NumberedLaunch launch(int number, std::vector<ImportedCase> cases) {
   return {number, "a.log", {std::move(cases), {}}};
 }
 
-const ImportIdentity kIdentity{"a-run", "imported", ""};
+const ImportIdentity kIdentity{"a-run", "imported"};
 
 TEST(ImportedRows, TakesTheMedianOverLaunches) {
   const ImportedRows rows =
@@ -112,15 +112,6 @@ TEST(ImportedRows, LetsOneBadValueVoidTheCaseOfItsLaunch) {
   EXPECT_EQ(rows.launches[0].cases[0].get("seconds_median"), "");
   EXPECT_EQ(rows.cases.at(0).get("seconds_median"), "0.003");
   EXPECT_THAT(rows.cases[0].get("note"), HasSubstr("1 of 2 launches"));
-}
-
-TEST(ImportedRows, PutsTheSourceOfAQuotationIntoEachNote) {
-  ImportedCase one = allreduce("4", {0.001});
-  one.row.set("note", "a remark");
-  const ImportedRows rows = imported_rows({launch(1, {one})}, allreduce_schema(),
-                                          {"a-run", "quoted", "example.org, 2026: idle"});
-  EXPECT_EQ(rows.cases.at(0).get("note"), "a remark; example.org, 2026: idle");
-  EXPECT_EQ(rows.cases[0].get("origin"), "quoted");
 }
 
 TEST(ImportedRows, RefusesARowThatIsNoCase) {

@@ -342,7 +342,7 @@ std::string speedup(const std::string& preset, const std::string& one, const std
   settings.back().second = ranks;
   launches.push_back({2, "several.log", read(preset, several, settings).launches.at(0)});
   require_cases(launches);
-  const ImportedRows rows = imported_rows(launches, epoch_schema(), {"run", "imported", ""});
+  const ImportedRows rows = imported_rows(launches, epoch_schema(), {"run", "imported"});
   const auto scaling = scaling_rows(imported_legs(rows.cases, rows.launches));
   return scaling.size() == 2 ? scaling[1].get("speedup") : why_no_speedup(rows);
 }

@@ -32,7 +32,7 @@ TEST(Published, EpochsAreHAndT) {
   EXPECT_THAT(file.findings, IsEmpty());
   ASSERT_EQ(file.launches.size(), 1U);
   const ImportedRows rows =
-      imported_rows({{1, "published", file.launches[0]}}, epoch_schema(), {"run", "quoted", ""});
+      imported_rows({{1, "published", file.launches[0]}}, epoch_schema(), {"run", "quoted"});
   ASSERT_EQ(rows.cases.size(), 2U);
   EXPECT_EQ(rows.cases[0].get("seconds"), "2661.4");
   EXPECT_EQ(rows.cases[0].get("gradient_sync"), "one_device");

@@ -4,17 +4,14 @@
 // Exit: ok; incomplete: something of the files could not be used; nothing_measured: no result in
 // any of them.
 #include <fmt/ranges.h>
-#include <re2/re2.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
-#include "bench/cli/help.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/import/imported_rows.hpp"
@@ -28,7 +25,6 @@ namespace {
 
 constexpr std::uintmax_t kBytesNeededToImport = 10'000'000;
 constexpr std::size_t kFindingsShown = 20;
-constexpr std::string_view kOrigins[]{"imported", "quoted"};
 constexpr std::string_view kPublished = "published";
 
 struct ImportOptions {
@@ -36,51 +32,12 @@ struct ImportOptions {
   std::vector<std::string> files;
   std::filesystem::path results = "results";
   std::string out;
-  std::string origin = "imported";
-  std::string source, date, conditions;  // of what is quoted
   ImportGuide guide;
   std::vector<std::string> settings;
   std::string launches;  // of each file
   bool quiet = false;
   std::vector<std::string> command;
 };
-
-/// "2026-03-01", "2026-03" or "2026", of the calendar.
-bool is_date(const std::string& text) {
-  const std::string whole =
-      text + std::string("0000-01-01").substr(std::min<std::size_t>(text.size(), 10));
-  int year = 0;
-  unsigned month = 0, day = 0;
-  return re2::RE2::FullMatch(text, "[0-9]{4}(-[0-9]{2}){0,2}") &&
-         re2::RE2::FullMatch(whole, "([0-9]{4})-([0-9]{2})-([0-9]{2})", &year, &month, &day) &&
-         std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(month),
-                                     std::chrono::day(day))
-             .ok();
-}
-
-void require_valid(const ImportOptions& options) {
-  require_known("kind", options.kind, import_kinds());
-  require_known("origin", options.origin, kOrigins);
-  if (options.kind == kPublished) {
-    if (!(options.source + options.date + options.conditions).empty()) {
-      fail<UsageError>("published: source, date and conditions stand in published.csv");
-    }
-    return;
-  }
-  const bool quoted = options.origin == "quoted";
-  const bool all = !options.source.empty() && !options.date.empty() && !options.conditions.empty();
-  if (quoted && !all) {
-    fail<UsageError>(
-        "--origin quoted: say where from, of when and how it was measured: --source, "
-        "--date and --conditions");
-  }
-  if (!quoted && !(options.source + options.date + options.conditions).empty()) {
-    fail<UsageError>("--source, --date and --conditions belong to --origin quoted");
-  }
-  if (quoted && !is_date(options.date)) {
-    fail<UsageError>("--date '{}': write 2026-03-01, 2026-03 or 2026", options.date);
-  }
-}
 
 /// The launch of each file; 0: each start in it is one of its own.
 std::vector<int> launches_of(const ImportOptions& options) {
@@ -147,7 +104,7 @@ struct Contents {
 
 Contents read_all(const ImportOptions& options, const ImportReading& reading, Console& console) {
   Contents contents;
-  contents.record = {options.kind, {}, options.source, options.date, options.conditions};
+  contents.record.kind = options.kind;
   const std::vector<Settings> settings =
       parse_settings(options.settings, *reading.schema, options.files.size());
   const std::vector<int> numbers = launches_of(options);
@@ -210,30 +167,27 @@ std::vector<LaunchRecord> launch_records(const ImportOptions& options,
 }
 
 ExitCode import(ImportOptions options) {
-  require_valid(options);
-  if (options.kind == kPublished) {
-    options.origin = "quoted";
+  require_known("kind", options.kind, import_kinds());
+  const bool published = options.kind == kPublished;
+  if (published) {
     options.guide.names = options.files;
     options.guide.catalog = configs_folder() / "published.csv";
   }
+  const std::string origin = published ? "quoted" : "imported";
   const ImportReading reading = import_reading(options.kind, options.guide);
   Console console(/*speaks=*/true, options.quiet);
   Contents contents = read_all(options, reading, console);
   if (contents.launches.empty()) return ExitCode::nothing_measured;
-  const std::string remark =
-      options.origin == "quoted" && options.kind != kPublished
-          ? fmt::format("{}, {}: {}", options.source, options.date, options.conditions)
-          : "";
   require_cases(contents.launches);
   const ResultsFolder folder =
       options.out.empty() ? ResultsFolder::create(options.results, "import", kBytesNeededToImport)
                           : ResultsFolder::at(options.out, kBytesNeededToImport);
   const ImportedRows rows =
-      imported_rows(contents.launches, *reading.schema, {folder.run_id(), options.origin, remark});
+      imported_rows(contents.launches, *reading.schema, {folder.run_id(), origin});
   Manifest manifest;
   manifest.run_id = folder.run_id();
   manifest.study = "import";
-  manifest.origin = options.origin;
+  manifest.origin = origin;
   manifest.started_utc = utc_label();
   manifest.command = options.command;
   manifest.config = reading.config;
@@ -297,11 +251,6 @@ void add_import(CLI::App& verb, Invocation& invocation) {
       "--launch", options.launches,
       "number of the launch of each file, as 1,1,2: files of one launch, as one a rank");
   verb.add_flag("-q,--quiet", options.quiet, "warnings only");
-  const Heading quoted(verb, "Quoted numbers");
-  add_shown(verb, "--origin", options.origin, "imported, or quoted: numbers of a publication");
-  verb.add_option("--source", options.source, "quoted: where it is published");
-  verb.add_option("--date", options.date, "quoted: of when, as 2026-03-01, 2026-03 or 2026");
-  verb.add_option("--conditions", options.conditions, "quoted: how it was measured");
 }
 
 }  // namespace scalebench

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 
 #include "bench/cli/command_line.hpp"
@@ -18,9 +17,7 @@
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "collectives/allreduce.hpp"
-#include "kernels/dtype.hpp"
 #include "kernels/error.hpp"
-#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -34,13 +31,24 @@ struct ListOptions {
   bool as_json = false;
 };
 
-/// Columns, and a row of as many cells for each thing.
+/// Columns, and a row of as many cells for each thing: texts, numbers, null for nothing.
 struct Listing {
   std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<json>> rows{};
   std::vector<std::string> remarks{};        // what could not be read, one line each
   std::vector<std::string_view> in_brief{};  // columns of the table; empty: all. JSON has all
 };
+
+/// Null for what is none, as "nan" or nothing.
+json number_or_null(const std::string& text) {
+  json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return value.is_number() ? value : json();
+}
+
+std::string cell_text(const json& cell) {
+  if (cell.is_null()) return "";
+  return cell.is_string() ? cell.get<std::string>() : cell.dump();
+}
 
 /// What a run was imported from: "a.log", "a.log and 2 more".
 std::string files_of(const ImportRecord& record) {
@@ -51,26 +59,22 @@ std::string files_of(const ImportRecord& record) {
 }
 
 /// As much of a run as can be read.
-std::vector<std::string> run_row(const fs::path& folder, Listing& listing) {
-  std::vector<std::string> row{folder.filename().string(), "", "", "damaged", "", "", "", "", ""};
+std::vector<json> run_row(const fs::path& folder, Listing& listing) {
+  std::vector<json> row(listing.columns.size());
+  row[0] = folder.filename().string();
+  row[3] = "damaged";
   try {
     const Manifest manifest = read_manifest(folder);
-    row = {manifest.run_id,
-           manifest.study,
-           manifest.started_utc,
-           manifest.status,
-           manifest.origin,
-           "",
-           "",
-           std::to_string(manifest.launches.size()),
-           ""};
-    if (manifest.import) {
-      row[1] = fmt::format("import {}", manifest.import->kind);
-      row[8] = files_of(*manifest.import);
-    }
+    row[0] = manifest.run_id;
+    row[1] = manifest.import ? fmt::format("import {}", manifest.import->kind) : manifest.study;
+    row[2] = manifest.started_utc;
+    row[3] = manifest.status;
+    row[4] = manifest.origin;
+    row[7] = manifest.launches.size();
+    if (manifest.import) row[8] = files_of(*manifest.import);
     const std::vector<Cell> cells = cells_of(read_stored_run(folder, WithSamples::no));
-    row[5] = std::to_string(cells.size());
-    row[6] = std::to_string(std::ranges::count_if(cells, &Cell::measured));
+    row[5] = cells.size();
+    row[6] = std::ranges::count_if(cells, &Cell::measured);
   } catch (const std::exception& error) {
     listing.remarks.push_back(printable(error.what()));
   }
@@ -93,20 +97,19 @@ std::string joined(const std::vector<std::string>& cells, const std::vector<std:
 }
 
 Listing list_models() {
-  Listing listing{
-      {"name", "parameters", "input", "classes", "batch", "optimizer", "purpose"}, {}, {}};
+  Listing listing{{"name", "parameters", "input", "classes", "batch", "optimizer", "purpose"}};
 #define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, rate, purpose) \
-  listing.rows.push_back({#name, #parameters, fmt::format("{}x{}x{}", channels, height, width),    \
-                          #classes, #batch, #optimizer, purpose});
+  listing.rows.push_back({#name, parameters, fmt::format("{}x{}x{}", channels, height, width),     \
+                          classes, batch, #optimizer, purpose});
 #include "models/network/models.def"
 #undef MODEL
   return listing;
 }
 
 Listing list_gradient_syncs() {
-  Listing listing{{"name", "equal_replicas", "purpose"}, {}, {}};
+  Listing listing{{"name", "equal_replicas", "purpose"}};
 #define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose) \
-  listing.rows.push_back({#name, #equal, purpose});
+  listing.rows.push_back({#name, equal, purpose});
 #include "models/gradients/gradient_sync.def"
 #undef GRADIENT_SYNC
   return listing;
@@ -114,58 +117,54 @@ Listing list_gradient_syncs() {
 
 Listing list_algorithms() {
   constexpr double kRanks = 8;
-  Listing listing{{"name", "steps_of_8_ranks", "sizes_sent_by_8_ranks", "purpose"}, {}, {}};
+  Listing listing{{"name", "steps_of_8_ranks", "sizes_sent_by_8_ranks", "purpose"}};
   for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
     const AllreduceCost cost = algorithm.cost(kRanks, 1, kRanks, Reach::windows);
-    const auto number = [](double value) {
-      return std::isnan(value) ? std::string() : fmt::format("{:g}", value);
-    };
-    listing.rows.push_back({std::string(algorithm.name), number(cost.steps), number(cost.sent),
-                            std::string(algorithm.purpose)});
+    listing.rows.push_back({algorithm.name, number_or_null(fmt::format("{:g}", cost.steps)),
+                            number_or_null(fmt::format("{:g}", cost.sent)), algorithm.purpose});
   }
   return listing;
 }
 
 Listing list_transports() {
-  Listing listing{{"name", "needs"}, {}, {}};
+  Listing listing{{"name", "needs"}};
   for (const TransportNeed& transport : transport_needs()) {
-    listing.rows.push_back({std::string(transport.name), std::string(transport.needs)});
-  }
-  return listing;
-}
-
-Listing list_dtypes() {
-  Listing listing{{"name", "bytes"}, {}, {}};
-  for (const DType dtype : kDTypes) {
-    listing.rows.push_back({std::string(name_of(dtype)), std::to_string(size_of(dtype))});
+    listing.rows.push_back({transport.name, transport.needs});
   }
   return listing;
 }
 
 Listing list_presets() {
-  Listing listing{{"name", "reads", "asks_for"}, {}};
+  Listing listing{{"name", "reads", "asks_for"}};
   for (const PresetSummary& preset : preset_summaries()) {
-    listing.rows.push_back(
-        {std::string(preset.name), std::string(preset.reads), std::string(preset.needs)});
+    listing.rows.push_back({preset.name, preset.reads, preset.needs});
   }
   return listing;
 }
 
-/// A catalog as it is in its file.
+/// A catalog as it is in its file. A column is one of numbers where nothing else stands in it.
 Listing list_catalog(const fs::path& file, std::vector<std::string_view> in_brief) {
   const CsvTable table = CsvTable::read(file);
   Listing listing{table.columns(), {}, {}, std::move(in_brief)};
-  for (std::size_t row = 0; row < table.size(); ++row) {
-    std::vector<std::string>& cells = listing.rows.emplace_back();
-    for (const std::string& column : table.columns()) cells.push_back(table.text(row, column));
+  listing.rows.resize(table.size());
+  for (const std::string& column : table.columns()) {
+    std::vector<std::string> cells;
+    for (std::size_t row = 0; row < table.size(); ++row) cells.push_back(table.text(row, column));
+    const bool numbers = std::ranges::all_of(cells, [](const std::string& cell) {
+      return cell.empty() || number_or_null(cell).is_number();
+    });
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      const bool as_number = numbers || cells[row].empty();
+      listing.rows[row].push_back(as_number ? number_or_null(cells[row]) : json(cells[row]));
+    }
   }
   if (table.torn()) listing.remarks.push_back(file.string() + ": its last line is cut short");
   return listing;
 }
 
 /// The runs in a folder, oldest first; folders without a manifest are no runs, nor those that one
-/// has only taken. Of a run that cannot
-/// be read (its status is `damaged`) or whose rows cannot, a remark says why; the cells are empty.
+/// has only taken. Of a run that cannot be read (its status is `damaged`) or whose rows cannot, a
+/// remark says why; the cells are empty.
 Listing list_runs(const fs::path& results) {
   Listing listing{
       {"run", "study", "started_utc", "status", "origin", "cells", "measured", "launches", "files"},
@@ -204,7 +203,7 @@ std::string table_of(const Listing& listing) {
   std::vector<std::size_t> widths;
   for (const std::size_t i : shown) {
     std::size_t width = characters_in(listing.columns[i]);
-    for (const auto& row : listing.rows) width = std::max(width, characters_in(row[i]));
+    for (const auto& row : listing.rows) width = std::max(width, characters_in(cell_text(row[i])));
     widths.push_back(width);
   }
   const auto line = [&] {
@@ -213,30 +212,29 @@ std::string table_of(const Listing& listing) {
   while (line() > kLine && widths.size() > 1) {
     --*std::max_element(widths.begin() + 1, widths.end());
   }
-  const auto cells = [&](const std::vector<std::string>& row) {
+  const auto cells = [&](const std::vector<json>& row) {
     std::vector<std::string> shortened;
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      std::string cell = printable(row[shown[i]]);
+      std::string cell = printable(cell_text(row[shown[i]]));
       if (characters_in(cell) > widths[i]) cell = fmt::format("{}…", cut(cell, widths[i] - 1));
       shortened.push_back(std::move(cell));
     }
     return joined(shortened, widths);
   };
-  std::string text = cells(listing.columns);
+  std::string text = cells(std::vector<json>(listing.columns.begin(), listing.columns.end()));
   for (const auto& row : listing.rows) text += cells(row);
   return text;
 }
 
-constexpr std::array<std::string_view, 9> kListKinds{"models",     "gradient-syncs", "algorithms",
-                                                     "transports", "dtypes",         "presets",
-                                                     "instances",  "published",      "runs"};
+constexpr std::array<std::string_view, 8> kListKinds{
+    "models",  "gradient-syncs", "algorithms", "transports",
+    "presets", "instances",      "published",  "runs"};
 
 Listing listing_of(std::string_view kind, const ListOptions& options) {
   if (kind == "models") return list_models();
   if (kind == "gradient-syncs") return list_gradient_syncs();
   if (kind == "algorithms") return list_algorithms();
   if (kind == "transports") return list_transports();
-  if (kind == "dtypes") return list_dtypes();
   if (kind == "presets") return list_presets();
   if (kind == "runs") return list_runs(options.results);
   std::vector<std::string_view> in_brief;
@@ -249,32 +247,11 @@ Listing listing_of(std::string_view kind, const ListOptions& options) {
   return list_catalog(configs_folder() / fmt::format("{}.csv", kind), std::move(in_brief));
 }
 
-/// Numbers as numbers, nothing as null.
-json json_of(const std::string& cell) {
-  if (cell.empty()) return nullptr;
-  if (cell == "true" || cell == "false") return cell == "true";
-  const auto number = read_number<double>(cell);
-  if (!number || !std::isfinite(*number)) return cell;
-  const bool whole = cell.find_first_not_of("0123456789") == std::string::npos;
-  return whole && cell.size() < 16 ? json(std::stoll(cell)) : json(*number);
-}
-
-/// What somebody has named is text, also where it looks like a number, and so is all of a column
-/// that has other text.
-bool is_text(const Listing& listing, std::size_t i) {
-  constexpr std::array<std::string_view, 4> kNames{"run", "name", "study", "files"};
-  return std::ranges::count(kNames, listing.columns[i]) > 0 ||
-         std::ranges::any_of(listing.rows,
-                             [&](const auto& row) { return json_of(row[i]).is_string(); });
-}
-
 json json_of(const Listing& listing) {
   json things(listing.rows.size(), json::object());
-  for (std::size_t i = 0; i < listing.columns.size(); ++i) {
-    const bool text = is_text(listing, i);
-    for (std::size_t k = 0; k < listing.rows.size(); ++k) {
-      const std::string& cell = listing.rows[k][i];
-      things[k][listing.columns[i]] = text && !cell.empty() ? json(cell) : json_of(cell);
+  for (std::size_t k = 0; k < listing.rows.size(); ++k) {
+    for (std::size_t i = 0; i < listing.columns.size(); ++i) {
+      things[k][listing.columns[i]] = listing.rows[k][i];
     }
   }
   return things;
@@ -282,7 +259,7 @@ json json_of(const Listing& listing) {
 
 ExitCode list_things(const ListOptions& options) {
   Console console(/*speaks=*/true, /*quiet=*/false);
-  std::vector<std::string_view> kinds{kListKinds.begin(), kListKinds.begin() + 5};
+  std::vector<std::string_view> kinds{kListKinds.begin(), kListKinds.begin() + 4};
   if (!options.kind.empty()) {
     require_known("kind", options.kind, kListKinds);
     kinds = {options.kind};
@@ -304,11 +281,10 @@ ExitCode list_things(const ListOptions& options) {
 
 void add_list(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ListOptions>(verb, invocation, list_things);
-  offer(
-      verb.add_option("kind", options.kind,
-                      "models, gradient-syncs, algorithms, transports, dtypes, presets (of import "
-                      "log), instances, published or runs; without it, the first five"),
-      kListKinds);
+  offer(verb.add_option("kind", options.kind,
+                        "models, gradient-syncs, algorithms, transports, presets (of import log), "
+                        "instances, published or runs; without it, the first four"),
+        kListKinds);
   add_shown(verb, "--results", options.results, "folder of the runs")->type_name("DIR");
   add_format_option(verb, options.as_json);
 }
