@@ -30,15 +30,6 @@ def alike(*numbers: float) -> Callable[[float], str]:
     return lambda number: "" if math.isnan(number) else f"{number:{form}}".replace("-", "−")
 
 
-def signed(value: float, *ends: float) -> list[str]:
-    """['+0.176', '−0.017', '0.211']: a difference and the ends of its interval, alike; empty texts where one is no number."""
-    numbers = (value, *ends)
-    if not math.isfinite(sum(numbers)) or not any(numbers):
-        return ["0" if number == 0 else "" for number in numbers]
-    shown, *rest = map(alike(*numbers), numbers)
-    return ["+" + shown if value > 0 else shown, *rest]
-
-
 def percent(value: float) -> str:
     return "" if math.isnan(value) else f"{100 * value:.1f}\u00a0%"
 
