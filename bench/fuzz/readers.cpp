@@ -30,7 +30,7 @@
 #include "bench/study/analysis/tables.hpp"
 #include "bench/study/import/imported_rows.hpp"
 #include "bench/study/import/kinds.hpp"
-#include "bench/study/nightly/history.hpp"
+#include "bench/study/nightly/record.hpp"
 #include "bench/study/plan/config.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "kernels/error.hpp"

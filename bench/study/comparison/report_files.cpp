@@ -63,8 +63,6 @@ nlohmann::json json_of(const CompareReport& report) {
           {"instances", instances_of(report.costs)},
           {"decisions", decisions},
           {"answers", answers_of(report)},
-          {"floor", kFloor},
-          {"latency_floor", kLatencyFloor},
           {"warnings", report.warnings},
           {"counts",
            {{"tested", found.tested()},

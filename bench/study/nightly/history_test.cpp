@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What nights remember, written and read again.
-#include "bench/study/nightly/history.hpp"
-
 #include <gtest/gtest.h>
 
+#include "bench/study/nightly/record.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

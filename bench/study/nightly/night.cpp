@@ -9,7 +9,7 @@
 #include <ranges>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/study/nightly/history.hpp"
+#include "bench/study/nightly/record.hpp"
 
 namespace scalebench {
 namespace {

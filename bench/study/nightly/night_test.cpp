@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "bench/record/file.hpp"
-#include "bench/study/nightly/history.hpp"
 #include "bench/study/nightly/record.hpp"
 #include "bench/study/run/rerun.hpp"
 #include "kernels/error.hpp"

@@ -52,11 +52,6 @@ struct CompareOptions {
   std::vector<std::string> command;           // argv as typed
 };
 
-std::string name_of(const std::filesystem::path& run) {
-  std::error_code ignored;
-  return std::filesystem::weakly_canonical(run, ignored).filename().string();
-}
-
 /// "NAME=VALUE" in two.
 struct Assignment {
   std::string name;
@@ -76,7 +71,10 @@ std::size_t run_named(std::string_view option, std::string_view name,
                       const std::vector<std::filesystem::path>& runs) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < runs.size(); ++i) names.emplace_back(1, static_cast<char>('A' + i));
-  for (const auto& run : runs) names.push_back(name_of(run));
+  for (const auto& run : runs) {
+    std::error_code ignored;
+    names.push_back(std::filesystem::weakly_canonical(run, ignored).filename().string());
+  }
   const std::vector<std::string_view> valid(names.begin(), names.end());
   const auto found = std::ranges::find(names, name);
   if (found == names.end()) fail<UsageError>("{}: {}", option, unknown_name("run", name, valid));
@@ -339,10 +337,6 @@ ExitCode compare_builds(CompareOptions options) {
   return name_suspects(options.runs, options.format, options.study.fail_on_host, console, code);
 }
 
-ExitCode compare_runs_or_builds(const CompareOptions& options) {
-  return options.builds.empty() ? compare(options) : compare_builds(options);
-}
-
 /// What is said of the measuring of two builds.
 void add_build_options(CLI::App& verb, CompareOptions& options) {
   CLI::Option& build =
@@ -362,7 +356,10 @@ void add_build_options(CLI::App& verb, CompareOptions& options) {
 }  // namespace
 
 void add_compare(CLI::App& verb, Invocation& invocation) {
-  auto& options = options_of<CompareOptions>(verb, invocation, compare_runs_or_builds);
+  const auto act = [](const CompareOptions& options) {
+    return options.builds.empty() ? compare(options) : compare_builds(options);
+  };
+  auto& options = options_of<CompareOptions>(verb, invocation, act);
   takes_runs(
       verb.add_option("runs", options.runs,
                       "folders of runs, A B C ...; A is the baseline. With --build: a config"))

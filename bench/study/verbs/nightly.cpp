@@ -16,7 +16,6 @@
 #include "bench/program/fault.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
-#include "bench/study/nightly/history.hpp"
 #include "bench/study/nightly/record.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/setup.hpp"
