@@ -52,7 +52,7 @@ CaseOfRun on_one_host(std::vector<std::string> algorithms) {
   algorithms.emplace_back("direct");
   for (const std::string& name : algorithms) {
     for (double bytes = 1024; bytes <= 1 << 26; bytes *= 16) {
-      of.curves[name].push_back({two, bytes, {allreduce_seconds(name, bytes, two)}});
+      of.curves[name].push_back({two, bytes, allreduce_seconds(name, bytes, two)});
     }
   }
   const double compute = 0.146 * kContention;

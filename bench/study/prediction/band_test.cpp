@@ -48,11 +48,11 @@ CaseOfRun world(int largest, bool one_node, double noise, std::mt19937_64& rando
   for (int n = 2; n <= largest; ++n) {
     const RankLayout at{n, one_node ? 1 : n};
     for (double bytes = 1024; bytes <= 1 << 26; bytes *= 16) {
-      MeasuredCurve point{at, bytes};
+      std::vector<double> seconds;
       for (int i = 0; i < kLaunches; ++i) {
-        point.seconds.push_back(noisy(known_world::allreduce_seconds(bytes, at)));
+        seconds.push_back(noisy(known_world::allreduce_seconds(bytes, at)));
       }
-      of.curves["ring"].push_back(point);
+      of.curves["ring"].push_back({at, bytes, median_of(seconds)});
     }
     EpochLeg leg{at, 12, 12 * kSteps * n, {}};
     const double transfer = known_world::allreduce_seconds(4 * 1'325'000, at);

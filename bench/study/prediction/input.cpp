@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/analysis/legs.hpp"
@@ -150,15 +152,15 @@ void add_curves(PredictionCase& of, const StoredRun& run, const ResultRow& like)
     }
   }
   const CurveSide side = side_of(points);
+  std::map<std::tuple<std::string, RankLayout, double>, std::vector<double>> measured;
   for (const AllreducePoint& point : points) {
     if (side_of(point) != side) continue;
-    std::vector<MeasuredCurve>& curve = of.curves[point.of.algorithm];
     const RankLayout at{point.ranks, point.nodes};
-    auto found = std::ranges::find_if(curve, [&](const MeasuredCurve& one) {
-      return one.at == at && one.size_bytes == point.size_bytes();
-    });
-    if (found == curve.end()) found = curve.insert(curve.end(), {at, point.size_bytes()});
-    found->seconds.push_back(point.seconds);
+    measured[{point.of.algorithm, at, point.size_bytes()}].push_back(point.seconds);
+  }
+  for (const auto& [key, launches] : measured) {
+    const auto& [algorithm, at, size_bytes] = key;
+    of.curves[algorithm].push_back({at, size_bytes, median_of(launches)});
   }
 }
 

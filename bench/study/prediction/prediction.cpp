@@ -95,8 +95,8 @@ PredictionCase without(PredictionCase of, int ranks) {
   std::erase_if(of.legs, [&](const EpochLeg& leg) { return leg.at.ranks == ranks; });
   std::erase_if(of.shares, [&](const ShareOfBatch& share) { return share.ranks == ranks; });
   for (auto& [name, curve] : of.curves) {
-    std::vector<MeasuredCurve> rest = curve;
-    std::erase_if(rest, [&](const MeasuredCurve& point) { return point.at.ranks == ranks; });
+    std::vector<CurvePoint> rest = curve;
+    std::erase_if(rest, [&](const CurvePoint& point) { return point.at.ranks == ranks; });
     if (!rest.empty()) curve = std::move(rest);
   }
   return of;
@@ -104,11 +104,7 @@ PredictionCase without(PredictionCase of, int ranks) {
 
 Predictor::Predictor(PredictionCase of) : case_(std::move(of)), profile_(anchored(case_)) {
   for (const ShareOfBatch& share : case_.shares) batches_.push_back(share.step);
-  for (const auto& [name, measured] : case_.curves) {
-    std::vector<CurvePoint> points;
-    for (const MeasuredCurve& point : measured) {
-      points.push_back({point.at, point.size_bytes, median_of(point.seconds)});
-    }
+  for (const auto& [name, points] : case_.curves) {
     const auto work = [work_of = case_.work_of, algorithm = name](double bytes,
                                                                   const RankLayout& at) {
       return work_of(algorithm, bytes, at);

@@ -35,13 +35,6 @@ struct EpochLeg {
   EpochSample middle() const;  // of each number the median over launches
 };
 
-/// What a launch measured of an allreduce.
-struct MeasuredCurve {
-  RankLayout at;
-  double size_bytes = 0;
-  std::vector<double> seconds{};  // a launch each
-};
-
 /// A step of one rank alone with the batch of one of `ranks`.
 struct ShareOfBatch {
   int ranks = 1;
@@ -60,7 +53,8 @@ struct PredictionCase {
   std::vector<StepProfile> profiles{};  // a launch each; the shape of a step, not its length
   std::string algorithm{};              // that the gradients travel by
   std::string transport{};              // that they travel over
-  std::map<std::string, std::vector<MeasuredCurve>, std::less<>> curves{};  // by algorithm
+  /// By algorithm, medians over launches.
+  std::map<std::string, std::vector<CurvePoint>, std::less<>> curves{};
   /// Bytes and steps of an algorithm's busiest rank.
   std::function<AllreduceWork(std::string_view algorithm, double size_bytes, const RankLayout& at)>
       work_of{};

@@ -56,7 +56,7 @@ PredictionCase world_case(const std::string& strategy, bool strong, const World&
   for (const int n : {2, 3, 4}) {
     const RankLayout at{n, n};
     for (double bytes = 1024; bytes <= 1 << 26; bytes *= 4) {
-      of.curves["ring"].push_back({at, bytes, {known_world::allreduce_seconds(bytes, at)}});
+      of.curves["ring"].push_back({at, bytes, known_world::allreduce_seconds(bytes, at)});
     }
     of.legs.push_back(measured(of, at, world));
   }
@@ -115,8 +115,8 @@ TEST(Predictor, KnowsNothingOfWhatIsHeldOut) {
   PredictionCase of = world_case("mirrored", false, {});
   const double before = Predictor(without(of, 4)).forecast({{4, 4}}).epoch_seconds;
   of.legs.back().launches = {{1, 1, 1, 1, 1}};
-  for (MeasuredCurve& point : of.curves["ring"]) {
-    if (point.at.ranks == 4) point.seconds = {1};
+  for (CurvePoint& point : of.curves["ring"]) {
+    if (point.at.ranks == 4) point.seconds = 1;
   }
   of.shares.push_back({4, {3, 0.1}});
   EXPECT_EQ(Predictor(without(of, 4)).forecast({{4, 4}}).epoch_seconds, before);

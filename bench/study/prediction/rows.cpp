@@ -172,8 +172,6 @@ ErrorsLeftOut errors_of(const std::vector<CaseOfRun>& cases, const std::string& 
 std::vector<ResultRow> prediction_rows(const std::vector<CaseOfRun>& cases,
                                        const PredictionQuestions& questions,
                                        std::string_view run_id) {
-  std::map<std::string, std::pair<ErrorsLeftOut, ErrorsLeftOut>>
-      errors;  // by origin: of checks, of forecasts
   std::vector<ResultRow> all;
   for (const CaseOfRun& of : cases) {
     Rows rows(of, run_id);
@@ -183,11 +181,8 @@ std::vector<ResultRow> prediction_rows(const std::vector<CaseOfRun>& cases,
       }
     } else {
       const std::string& origin = of.like.get("origin");
-      if (!errors.contains(origin)) {
-        errors[origin] = {errors_of(cases, origin, true), errors_of(cases, origin, false)};
-      }
-      add_checks(of.of, errors[origin].first, rows);
-      add_forecasts(of, errors[origin].second, questions, rows);
+      add_checks(of.of, errors_of(cases, origin, /*held_out=*/true), rows);
+      add_forecasts(of, errors_of(cases, origin, /*held_out=*/false), questions, rows);
     }
     std::ranges::move(rows.rows, std::back_inserter(all));
   }
