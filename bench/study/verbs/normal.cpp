@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "bench/cli/command_line.hpp"
@@ -35,7 +34,6 @@ struct NormalOptions {
   std::string network;
   std::optional<int> rails;
   std::vector<std::string> settings;
-  bool as_json = false;
 };
 
 /// What is to be judged, and what is known beside it.
@@ -157,34 +155,6 @@ std::string text_of(const Judgement& judgement) {
   return text;
 }
 
-nlohmann::json json_of(const JudgedLine& one) {
-  const auto number = [](double value) {
-    return std::isfinite(value) && value > 0 ? nlohmann::json(value) : nlohmann::json();
-  };
-  return {{"algorithm", one.line.algorithm},
-          {"transport", one.line.transport},
-          {"size_bytes", one.line.bytes},
-          {"ranks", one.line.ranks},
-          {"nodes", one.line.nodes},
-          {"seconds", number(one.line.seconds)},
-          {"busbw_gb_per_s", number(one.line.busbw())},
-          {"expected_gb_per_s", number(one.expectation.busbw)},
-          {"factors", one.expectation.factors},
-          {"source", one.expectation.source},
-          {"verdict", name_of(one.verdict)},
-          {"why", one.why}};
-}
-
-std::string document_of(const NormalOptions& options, const Judgement& judgement) {
-  nlohmann::json lines = nlohmann::json::array();
-  for (const JudgedLine& one : judgement.lines) lines.push_back(json_of(one));
-  return document({{"of", options.what.string()},
-                   {"verdict", name_of(judgement.verdict)},
-                   {"sentence", judgement.sentence},
-                   {"causes", judgement.causes},
-                   {"lines", std::move(lines)}});
-}
-
 ExitCode show_normal(const NormalOptions& options) {
   const bool run = fs::is_directory(options.what);
   if (run && !options.settings.empty()) {
@@ -196,7 +166,7 @@ ExitCode show_normal(const NormalOptions& options) {
   const Place place = place_of(options, subject, fabrics);
   const Judgement judgement = judge(subject.lines, place, subject.evidence);
   const Console console(/*speaks=*/true, /*quiet=*/true);
-  console.result(options.as_json ? document_of(options, judgement) : text_of(judgement));
+  console.result(text_of(judgement));
   constexpr std::array<ExitCode, 4> kCodes{ExitCode::ok, ExitCode::regression, ExitCode::regression,
                                            ExitCode::nothing_measured};
   return kCodes.at(static_cast<std::size_t>(judgement.verdict));
@@ -222,7 +192,6 @@ void add_normal(CLI::App& verb, Invocation& invocation) {
                   "network devices of a host that are used together, with --network; default: 1");
   verb.add_option("--set", options.settings, "what a log does not say, as ranks=8")
       ->type_name("NAME=VALUE");
-  add_format_option(verb, options.as_json);
 }
 
 }  // namespace scalebench

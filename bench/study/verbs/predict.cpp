@@ -37,7 +37,6 @@ struct PredictOptions {
   std::string topology;  // empty: nothing is simulated
   int per_node = 0;
   std::string out;
-  bool as_json = false;
   bool figures = true;
 };
 
@@ -151,13 +150,7 @@ ExitCode predict(const PredictOptions& options) {
   // In the place of an earlier question's, as a whole: another may be asked at the same time.
   replace_rows(folder, prediction_schema(), rows);
   if (!options.out.empty()) ResultsFolder::of_run(folder).release();
-  if (options.as_json) {
-    nlohmann::json all = nlohmann::json::array();
-    for (const ResultRow& row : rows) all.emplace_back(json_of(row));
-    console.result(document({{"run_id", run.manifest.run_id}, {"predictions", all}}));
-  } else {
-    console.result(predict_table(rows));
-  }
+  console.result(predict_table(rows));
   if (options.figures) draw(folder, "plot_prediction.py", console);
   console.note(fmt::format("prediction: {}", folder.string()));
   const bool any = std::ranges::any_of(rows, [](const ResultRow& row) {
@@ -189,7 +182,6 @@ void add_predict(CLI::App& verb, Invocation& invocation) {
                   "here)")
       ->type_name("DIR");
   verb.add_flag("!--no-figures", options.figures, "only the table and prediction.csv");
-  add_format_option(verb, options.as_json);
 }
 
 }  // namespace scalebench
