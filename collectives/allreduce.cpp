@@ -121,12 +121,6 @@ Reach reach_of(std::string_view transport, bool on_device) {
   return transport == "shared_memory" ? Reach::windows : Reach::messages;
 }
 
-bool AllreduceAlgorithm::depends_on_nodes() const {
-  constexpr double kRanks = 8, kElements = 840;
-  return cost(kRanks, kElements, 1, Reach::messages).steps !=
-         cost(kRanks, kElements, 2, Reach::messages).steps;
-}
-
 bool AllreduceAlgorithm::chooses() const { return function == &allreduce::automatic; }
 
 void AllreduceAlgorithm::run(Communicator& communicator, ConstSpan in, Span out,

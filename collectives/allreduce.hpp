@@ -44,8 +44,6 @@ struct AllreduceAlgorithm {
   AllreduceCost (*cost)(double p, double n, double g, Reach reach);
   std::string_view purpose;
 
-  /// Whether its cost depends on g, and so holds for nodes of equal size alone.
-  bool depends_on_nodes() const;
   /// Whether this is `auto`, which runs another one of the table.
   bool chooses() const;
   /// Runs `function`, any op: an average is a sum and a scale. Throws Error for spans that differ.

@@ -314,14 +314,8 @@ void join_across(std::vector<Cell>& cells, const std::string& across) {
   }
 }
 
-namespace {
-
-const ResultRow& row_of(const Cell& cell) { return cell.row; }
-const ResultRow& row_of(const ResultRow& row) { return row; }
-
-template <typename Thing>
-void keep_things_where(std::vector<Thing>& things, const std::string& column,
-                       const std::vector<std::string>& values) {
+void keep_where(std::vector<Cell>& cells, const std::string& column,
+                const std::vector<std::string>& values) {
   std::vector<std::string_view> valid = parameter_columns();
   valid.insert(valid.begin(), "ranks");
   if (std::ranges::find(valid, column) == valid.end()) {
@@ -331,21 +325,8 @@ void keep_things_where(std::vector<Thing>& things, const std::string& column,
     if (column != "ranks" || read_number<int>(value)) continue;
     fail<UsageError>("--where ranks={}: expected a number", value);
   }
-  std::erase_if(things, [&](const Thing& thing) {
-    return !contains(values, text_in(row_of(thing), column));
-  });
-}
-
-}  // namespace
-
-void keep_where(std::vector<Cell>& cells, const std::string& column,
-                const std::vector<std::string>& values) {
-  keep_things_where(cells, column, values);
-}
-
-void keep_where(std::vector<ResultRow>& rows, const std::string& column,
-                const std::vector<std::string>& values) {
-  keep_things_where(rows, column, values);
+  std::erase_if(cells,
+                [&](const Cell& cell) { return !contains(values, text_in(cell.row, column)); });
 }
 
 std::string difference_across(const ResultRow& a, const ResultRow& b, const std::string& across) {

@@ -97,9 +97,6 @@ void join_across(std::vector<Cell>& cells, const std::string& across);
 /// UsageError for an unknown column.
 void keep_where(std::vector<Cell>& cells, const std::string& column,
                 const std::vector<std::string>& values);
-/// The same of rows.
-void keep_where(std::vector<ResultRow>& rows, const std::string& column,
-                const std::vector<std::string>& values);
 
 /// What the column says where the rows differ: "device: V100 -> K520"; empty when they do not.
 std::string difference_across(const ResultRow& a, const ResultRow& b, const std::string& across);

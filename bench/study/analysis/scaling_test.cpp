@@ -60,7 +60,6 @@ TEST(ScalingRows, TakeHFromOneDeviceAndTheRawFromNone) {
   EXPECT_DOUBLE_EQ(number_in(row, "efficiency_raw"), 9.0 / 12);
   EXPECT_DOUBLE_EQ(number_in(row, "lost_seconds"), 1);
   EXPECT_DOUBLE_EQ(number_in(row, "karp_flatt"), 0.2);
-  EXPECT_EQ(row.get("test_accuracy"), "0.8");
 }
 
 TEST(ScalingRows, ShowTheBaselinesThemselves) {
@@ -355,13 +354,6 @@ TEST(SummaryRows, CallWhatIsFasterThanTheIdealSo) {
   EXPECT_LT(number_in(row, "lost_seconds"), -0.02);
   EXPECT_EQ(row.get("trust"), "measured, 6 rounds, 95% of rounds; faster than ideal");
   EXPECT_EQ(row.get("largest_loss"), "wait_static") << "the only ones that are none are gains";
-}
-
-TEST(ScalingRows, LeaveTheRowsOfSingleRanksOut) {
-  const auto rows =
-      scaled({epoch("one_device", 1, 99).set("rank", "0"), epoch("one_device", 1, 10)});
-  ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(rows[0].get("h_seconds"), "10");
 }
 
 TEST(ScalingRows, AreSortedByTheNumberNotTheTextOfRanks) {

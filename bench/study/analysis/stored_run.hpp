@@ -18,7 +18,7 @@ namespace scalebench {
 // How the rows that launches flushed get into the run's files: never lost, never counted twice,
 // also when this is killed at any moment. A launch's own file is there until its rows stand,
 // synced, in the run's; while it is there it alone counts, and what the run's file has of that
-// launch goes. The run's samples.csv, accuracy.csv and monitor.csv say of each row which launch it
+// launch goes. The run's samples.csv and monitor.csv say of each row which launch it
 // is of. Its case files have one row over all launches; each launch's own rows stand in the files
 // of the same names in launches/, behind a column `launch`.
 

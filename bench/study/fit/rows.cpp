@@ -158,8 +158,7 @@ void set_parameter(ResultRow& row, const FittedLaw& fitted, Parameter parameter)
     row.set("note", fmt::format("in {} of {} rounds the speedup has no peak: no interval", without,
                                 fitted.laws.size()));
   }
-  LaunchInterval interval = without > 0 ? LaunchInterval{*middle, std::nan(""), std::nan(""), ""}
-                                        : across_launches(values);
+  LaunchInterval interval = across_launches(without > 0 ? std::vector{*middle} : values);
   if (interval.kind != "95%") interval.low = interval.high = std::nan("");
   set_interval(row, "value", interval);
 }

@@ -229,25 +229,15 @@ std::vector<ResultRow> StudyRun::table(const Schema& schema) const {
   return found == tables_.end() ? std::vector<ResultRow>() : found->second;
 }
 
-std::vector<LaunchRows> StudyRun::launches(const Schema& schema) const {
-  const auto found = launches_.find(schema.file);
-  return found == launches_.end() ? std::vector<LaunchRows>() : found->second;
-}
-
 void StudyRun::summarise() {
   lock_.require_held();
   // From the files, as whoever verifies them: what is not there cannot be published.
-  StoredRun run = read_stored_run(folder(), WithSamples::yes);
-  tables_ = study_tables(run, plan_, allreduce_fit_model());
+  tables_ = study_tables(read_stored_run(folder(), WithSamples::yes), plan_, allreduce_fit_model());
   or_way_to_go_on([&] {
     for (const Schema* const schema : study_table_schemas()) {
       replace_rows(folder(), *schema, table(*schema));
     }
   });
-  launches_ = std::move(run.launches);
-  for (auto& [file, launches] : launches_) {
-    for (LaunchRows& launch : launches) launch.samples.clear();
-  }
 }
 
 void StudyRun::seal(const std::string& status) {

@@ -72,8 +72,6 @@ class StudyRun {
   const Manifest& manifest() const { return manifest_; }
   /// The rows of one file that summarise has made.
   std::vector<ResultRow> table(const Schema& schema) const;
-  /// What each launch wrote into that case file, without samples; after summarise.
-  std::vector<LaunchRows> launches(const Schema& schema) const;
   std::size_t failed() const { return count("failed"); }
   std::size_t measured() const { return count("ok"); }
   const std::vector<PlannedLaunch>& plan() const { return plan_; }
@@ -97,7 +95,6 @@ class StudyRun {
   Manifest manifest_;
   Console& console_;
   StudyTables tables_;
-  std::map<std::string, std::vector<LaunchRows>, std::less<>> launches_;  // by case file
 };
 
 /// What a new run says of itself before its first launch. `settings`: the study's, with the run's
