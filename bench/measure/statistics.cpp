@@ -127,7 +127,7 @@ Summary summarise(std::span<const double> samples) {
   summary.n = samples.size();
   if (samples.empty()) {
     summary.n_effective = summary.median = summary.ci_low = summary.ci_high = kUnknown;
-    summary.min = summary.p5 = summary.p95 = summary.max = summary.mean = kUnknown;
+    summary.min = summary.p95 = summary.max = summary.mean = kUnknown;
     summary.p99 = kUnknown;
     return summary;
   }
@@ -142,7 +142,6 @@ Summary summarise(std::span<const double> samples) {
   summary.median = quantile(sorted, 0.5);
   summary.n_effective = n / std::max((1 + r) / (1 - r), stretch_of_sides(samples, summary.median));
   summary.min = sorted.front();
-  summary.p5 = quantile(sorted, 0.05);
   summary.p95 = quantile(sorted, 0.95);
   summary.p99 = sorted.size() >= kSamplesForP99 ? quantile(sorted, 0.99) : kUnknown;
   summary.max = sorted.back();

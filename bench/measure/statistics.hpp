@@ -18,7 +18,6 @@ struct Summary {
   double ci_low = 0;  // 95 % interval of the median; NaN below 6 effective samples
   double ci_high = 0;
   double min = 0;
-  double p5 = 0;
   double p95 = 0;
   double p99 = 0;  // NaN below 100 samples, of which it would say no more than max
   double max = 0;

@@ -72,7 +72,6 @@ inline void set_statistics(ResultRow& row, const Summary& summary, bool converge
   };
   where_it_is("interval", interval_label(std::isnan(summary.ci_low) ? "" : "95%", "repetitions"));
   where_it_is("seconds_min", summary.min);
-  where_it_is("seconds_p5", summary.p5);
   where_it_is("seconds_p95", summary.p95);
   where_it_is("seconds_p99", summary.p99);
   where_it_is("seconds_max", summary.max);

@@ -31,7 +31,7 @@ constexpr std::string_view kDevice = "sm_clock_mhz throttled_share power_capped_
 /// Of repetitions of one short case.
 constexpr std::string_view kTimes =
     "launches repetitions seconds_median seconds_ci_low seconds_ci_high seconds_min seconds_p95 "
-    "seconds_max seconds_mean converged ";
+    "seconds_max seconds_mean outliers converged ";
 
 template <class... Parts>
 ColumnNames words(Parts... parts) {

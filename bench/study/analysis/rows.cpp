@@ -122,7 +122,6 @@ void set_time(ResultRow& row, const std::vector<LaunchCase>& cases) {
   over.ci_high = interval.high;
   over.min = std::ranges::min(launches, {}, &Summary::min).min;
   over.max = std::ranges::max(launches, {}, &Summary::max).max;
-  over.p5 = median_of(of_each(launches, &Summary::p5));
   over.p95 = median_of(of_each(launches, &Summary::p95));
   over.p99 = median_of(of_each(launches, &Summary::p99));
   over.mean = median_of(of_each(launches, &Summary::mean));
