@@ -201,13 +201,13 @@ std::vector<std::string> keep_rows_again(const fs::path& run, const LaunchFolder
 }
 
 /// Nothing is left to say in the folder of a launch that ended well, but for what it was told to
-/// record and what it warned of.
+/// record and what it warned of. It stays where no room is left for that.
 void close_folder(const fs::path& run, const fs::path& own) {
-  std::ifstream warned(own / "stderr.log");
-  const std::string text{std::istreambuf_iterator<char>(warned), {}};
-  if (!text.empty()) {
-    std::ofstream(run / kLaunches / "stderr.log", std::ios::app) << own.filename().string() << ":\n"
-                                                                 << text;
+  const fs::path warned = own / "stderr.log";
+  if (fs::exists(warned) && fs::file_size(warned) > 0) {
+    std::ofstream all(run / kLaunches / "stderr.log", std::ios::app);
+    all << own.filename().string() << ":\n" << read_file(warned) << std::flush;
+    if (!all) return;
   }
   if (fs::exists(own / kTraceFile)) fs::rename(own / kTraceFile, own.string() + ".trace.json");
   fs::remove_all(own);
