@@ -164,7 +164,7 @@ std::string Night::title() const {
 std::set<std::string> suspects_of(const NightInput& sweep) {
   std::set<std::string> keys;
   for (const auto& [key, cell] : judged_builds(sweep)) {
-    if (cell.suspect) keys.insert(key + "/seconds");
+    if (cell.suspect) keys.insert(key);
   }
   return keys;
 }

@@ -78,7 +78,7 @@ TEST(Night, SaysHowManyNightsTheMachineIsKnownFrom) {
 
 TEST(Night, AskedOfTheBuildSuspectsAreMeasuredAgain) {
   NightInput input = paired(1, 1.3);
-  EXPECT_THAT(suspects_of(input), ElementsAre("allreduce/a/2/seconds"));
+  EXPECT_THAT(suspects_of(input), ElementsAre("allreduce/a/2"));
   EXPECT_EQ(title_of(input), "UNSURE: 1 suspect without an answer");
   input.accepted_again = cells_of_all(1);
   input.tonight_again = input.tonight;

@@ -43,7 +43,7 @@ FirstRound first_round(StudyChoice choice, const Build& build, const fs::path& o
   for (const auto& [key, label] : labels_of(cells)) labels.push_back(label);
   std::ranges::sort(labels);
   keep(cells);
-  for (const Cell& cell : cells) round.wanted.insert(cell.key + "/seconds");
+  for (const Cell& cell : cells) round.wanted.insert(cell.key);
   if (round.wanted.empty()) {
     fail<UsageError>("no such cell among the {} of {}: {}", labels.size(), run.folder().string(),
                      fmt::join(labels, "; "));

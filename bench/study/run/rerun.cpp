@@ -10,7 +10,7 @@ namespace scalebench {
 CellsOfEntries cells_of_entries(const StoredRun& run) {
   CellsOfEntries cells;
   for (const Cell& cell : cells_of(run)) {
-    cells[cell.row.get("entry")].insert(cell.key + "/seconds");
+    cells[cell.row.get("entry")].insert(cell.key);
   }
   return cells;
 }

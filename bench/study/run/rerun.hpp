@@ -13,7 +13,7 @@
 
 namespace scalebench {
 
-/// By entry of the plan: the time cells that it measured ("epoch/3f2a90b1c4d5/2/seconds").
+/// By entry of the plan: the keys of the cells that it measured.
 using CellsOfEntries = std::map<std::string, std::set<std::string>>;
 CellsOfEntries cells_of_entries(const StoredRun& run);
 
