@@ -181,7 +181,7 @@ void make_rows(ImportedFile file, const Schema& schema) {
   why_no_speedup(rows);
   if (schema.file != epoch_schema().file) return;
   StudyTables tables;
-  put_answers(tables, imported_legs(rows.cases, rows.launches));
+  put_answers(tables, imported_legs(cells_of(rows.launches)));
 }
 
 /// Without what a user may set, and with it.

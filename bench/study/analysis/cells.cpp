@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/analysis/cells.hpp"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
-#include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
+#include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
+#include "bench/study/analysis/means.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -32,16 +34,10 @@ CellFamily family_of(const ResultRow& row) {
   return small ? CellFamily::latency : CellFamily::bandwidth;
 }
 
-/// "epoch.csv" -> "epoch".
-std::string bench_of(const ResultRow& row) {
+std::string key_of(const ResultRow& row) {
   const std::string_view file = row.schema().file;
-  return std::string(file.substr(0, file.find('.')));
-}
-
-/// A size as people read it; another cell as it is.
-std::string size_text(const std::string& cell) {
-  const auto bytes = read_number<std::size_t>(cell);
-  return bytes ? show_size(*bytes) : cell;
+  return fmt::format("{}/{}/{}", file.substr(0, file.find('.')), row.get("case_id"),
+                     ranks_words(text_in(row, "ranks"), text_in(row, "nodes")));
 }
 
 /// NaN for what is no number, "N/A" as well as nothing: no time, whatever was meant by it.
@@ -50,29 +46,28 @@ double number_or_none(const std::string& text) {
   return std::isfinite(value) ? value : std::nan("");
 }
 
-void add(Cell& cell, const ResultRow& row, int round) {
-  const std::string& status = row.get("status");
-  const std::string& seconds = row.get(time_column(row.schema()));
-  const double median = number_or_none(seconds);
-  if (status == "ok" && median > 0) {
-    cell.seconds.push_back(median);
-    cell.rounds.push_back(round);
-    const double rate = number_or_none(text_in(row, "images_per_s"));
+double time_of(const ResultRow& row) { return number_or_none(row.get(time_column(row.schema()))); }
+
+/// What the launch says of the cell's values and status.
+void enter(Cell& cell, const CellLaunch& launch) {
+  const std::string& status = launch.row.get("status");
+  if (launch.ok()) {
+    cell.seconds.push_back(time_of(launch.row));
+    cell.rounds.push_back(launch.round);
+    const double rate = number_or_none(text_in(launch.row, "images_per_s"));
     if (!std::isnan(rate)) cell.images_per_s.push_back(rate);
-    if (cell.status == "skipped") {
-      cell.status = "ok";
-      cell.row = row;
-    }
+    if (cell.status == "skipped") cell.status = "ok";
   } else if (status != "skipped") {
     // A row without a time that is not even positive is no measurement, whatever it calls itself.
     cell.status = status == "ok" ? "wrong" : status;
-    cell.note = row.get("note");
+    cell.note = launch.row.get("note");
     if (status == "ok" && cell.note.empty()) {
-      cell.note = fmt::format("{} is '{}'", time_column(row.schema()), seconds);
+      const std::string_view column = time_column(launch.row.schema());
+      cell.note = fmt::format("{} is '{}'", column, launch.row.get(column));
     }
   } else if (cell.status == "ok" && cell.seconds.empty()) {
     cell.status = status;
-    cell.note = row.get("note");
+    cell.note = launch.row.get("note");
   }
 }
 
@@ -86,11 +81,52 @@ void tell_origins_apart(std::vector<Cell>& cells) {
   }
 }
 
+/// A rank's own samples carry its number; those of all ranks together carry none.
+std::string sample_key(const std::string& case_id, const std::string& ranks,
+                       const std::string& rank) {
+  return case_id + "/" + ranks + "/" + (rank == "all" ? "" : rank);
+}
+
+using SamplesByKey = std::map<std::string, std::vector<double>>;
+
+/// Which rank's samples stand behind a row: in throughput.csv, `all` is the slowest rank's step.
+std::string sampled_rank(const LaunchRows& launch, const ResultRow& row,
+                         const SamplesByKey& samples) {
+  std::string rank = text_in(row, "rank");
+  if (row.schema().file != throughput_schema().file || rank != "all") return rank;
+  // One rank has no row of its own; an import has no samples of it either.
+  if (row.get("ranks") == "1") {
+    return samples.contains(sample_key(row.get("case_id"), "1", "0")) ? "0" : rank;
+  }
+  for (const ResultRow& other : launch.cases) {
+    const bool same = other.get("case_id") == row.get("case_id") && other.get("rank") != "all" &&
+                      other.get("seconds_median") == row.get("seconds_median");
+    if (same) return other.get("rank");
+  }
+  return rank;
+}
+
+SamplesByKey samples_of(const LaunchRows& launch) {
+  SamplesByKey samples;
+  for (const ResultRow& row : launch.samples) {
+    samples[sample_key(row.get("case_id"), row.get("ranks"), row.get("rank"))].push_back(
+        number_in(row, "seconds"));
+  }
+  return samples;
+}
+
 }  // namespace
 
 std::string_view name_of(CellFamily family) {
   constexpr std::array<std::string_view, 4> kNames{"latency", "bandwidth", "throughput", "epoch"};
   return kNames.at(static_cast<std::size_t>(family));
+}
+
+bool CellLaunch::ok() const { return row.get("status") == "ok" && time_of(row) > 0; }
+
+bool Cell::is_whole() const {
+  const std::string rank = text_in(row, "rank");
+  return rank.empty() || rank == "all";
 }
 
 std::string_view Cell::case_key() const {
@@ -106,21 +142,34 @@ std::map<int, double> Cell::seconds_by_round() const {
   return values;
 }
 
-std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
+std::map<int, double> Cell::by_round(std::string_view column) const {
+  std::map<int, double> values;
+  for (const CellLaunch& launch : launches) {
+    const double value = launch.ok() ? number_in(launch.row, column) : std::nan("");
+    if (!std::isnan(value)) values.emplace(launch.round, value);
+  }
+  return values;
+}
+
+std::vector<Cell> cells_of(std::vector<LaunchRows> launches) {
   std::vector<Cell> cells;
-  std::map<std::pair<std::string, std::string>, std::size_t> place_of;  // by key and origin
-  for (const LaunchRows& launch : launches) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
+  for (LaunchRows& launch : launches) {
+    const SamplesByKey samples = samples_of(launch);
     for (const ResultRow& row : launch.cases) {
-      const std::string rank = text_in(row, "rank");
-      if (!rank.empty() && rank != "all") continue;
-      const std::string key =
-          fmt::format("{}/{}/{}", bench_of(row), row.get("case_id"),
-                      ranks_words(text_in(row, "ranks"), text_in(row, "nodes")));
-      const auto [found, is_new] =
-          place_of.emplace(std::pair(key, row.get("origin")), cells.size());
+      const std::string key = key_of(row), rank = text_in(row, "rank");
+      const auto [place, is_new] = places.try_emplace({key, row.get("origin"), rank}, cells.size());
       if (is_new) cells.push_back({key, family_of(row), row, {}, {}, "ok", ""});
-      add(cells[found->second], row, launch.round);
+      const auto its = samples.find(sample_key(row.get("case_id"), text_in(row, "ranks"),
+                                               sampled_rank(launch, row, samples)));
+      cells[place->second].launches.push_back(
+          {launch.launch, launch.round, row,
+           its == samples.end() ? std::vector<double>() : its->second});
     }
+  }
+  for (Cell& cell : cells) {
+    for (const CellLaunch& one : cell.launches) enter(cell, one);
+    cell.row = over_launches(cell.launches);
   }
   tell_origins_apart(cells);
   return cells;
@@ -129,17 +178,48 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
 std::vector<Cell> cells_of(const StoredRun& run) {
   std::vector<Cell> all;
   for (const Schema* const schema : case_schemas()) {
-    std::vector<Cell> some = cells_of(run.launches_of(*schema));
-    std::move(some.begin(), some.end(), std::back_inserter(all));
+    std::ranges::copy_if(cells_of(run.launches_of(*schema)), std::back_inserter(all),
+                         &Cell::is_whole);
   }
   return all;
 }
 
-std::string injected_in(const ResultRow& row) {
-  const std::string note = text_in(row, "note");
-  const std::size_t begin = note.find(kInjectedNote);
-  if (begin == std::string::npos) return "";
-  return note.substr(begin, note.find("; ", begin) - begin);
+std::vector<ResultRow> rows_of(const std::vector<Cell>& cells) {
+  // Launches are shuffled, but a file is read from its parameters down to N, the size and the rank.
+  std::vector<std::pair<std::vector<std::pair<double, std::string>>, std::size_t>> order;
+  for (const Cell& cell : cells) order.emplace_back(order_of(cell.row), order.size());
+  std::ranges::sort(order);
+  std::vector<ResultRow> rows;
+  for (const auto& [key, place] : order) rows.push_back(cells[place].row);
+  return rows;
+}
+
+void relate_to_one_rank(std::vector<Cell>& cells) {
+  const auto kin_of = [](const Cell& cell) {
+    return std::pair(cell.row.get("case_id"), cell.row.get("origin"));
+  };
+  std::map<std::pair<std::string, std::string>, Cell> ones;
+  for (const Cell& cell : cells) {
+    if (cell.row.get("ranks") == "1" && cell.is_whole()) ones.emplace(kin_of(cell), cell);
+  }
+  for (Cell& cell : cells) {
+    const auto one = ones.find(kin_of(cell));
+    if (one == ones.end()) continue;
+    const double ranks = cell.is_whole() ? number_in(cell.row, "ranks") : 1;
+    const double ratio =
+        number_in(cell.row, "images_per_s") / (ranks * number_in(one->second.row, "images_per_s"));
+    const std::map<int, double> alone = one->second.by_round("images_per_s");
+    std::vector<double> here, there;
+    for (const auto& [round, rate] : cell.by_round("images_per_s")) {
+      if (!alone.contains(round)) continue;
+      here.push_back(rate);
+      there.push_back(alone.at(round));
+    }
+    const LaunchInterval of_rounds = ratio_of_means(here, there, Sides::in_rounds);
+    cell.row.set("relative_to_one_rank", ratio);
+    cell.row.set("relative_ci_low", ratio * of_rounds.low / of_rounds.value);
+    cell.row.set("relative_ci_high", ratio * of_rounds.high / of_rounds.value);
+  }
 }
 
 std::string injected_in(const std::vector<Cell>& cells) {
@@ -150,157 +230,11 @@ std::string injected_in(const std::vector<Cell>& cells) {
   return "";
 }
 
-std::string label_of(const ResultRow& row) {
-  std::vector<std::string> words{bench_of(row)};
-  constexpr std::array<std::string_view, 12> kWords{
-      "kernel", "algorithm", "model",     "gradient_sync", "allreduce", "transport",
-      "dtype",  "op",        "placement", "scaling",       "cache",     "pages"};
-  for (const std::string_view column : kWords) {
-    const std::string text = text_in(row, column);
-    // What nearly every row has says nothing.
-    const bool usual = text.empty() || text == "float" || text == "sum" || text == "in_place" ||
-                       text == "warm" || text == "default";
-    if (!usual) words.push_back(text);
-  }
-  const auto add = [&](std::string_view column, std::string_view before) {
-    const std::string text = text_in(row, column);
-    if (!text.empty()) words.push_back(fmt::format("{}{}", before, text));
-  };
-  if (text_in(row, "register") != "1") add("register", "register ");
-  add("batch", "batch ");
-  const std::string size = text_in(row, "size_bytes") + text_in(row, "bytes");
-  if (!size.empty()) words.push_back(size_text(size));
-  if (text_in(row, "share_of") != "1") add("share_of", "share of ");
-  const std::string ranks = ranks_words(text_in(row, "ranks"), text_in(row, "nodes"));
-  if (!ranks.empty()) words.push_back(fmt::format("N={}", ranks));
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
-namespace {
-
-/// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 30> kParameters{
-    "kernel",    "algorithm", "model",   "gradient_sync", "allreduce",
-    "transport", "memory",    "device",  "dtype",         "memory_format",
-    "op",        "placement", "mode",    "cache",         "size_bytes",
-    "threads",   "dataset",   "scaling", "global_batch",  "batch",
-    "optimizer", "settings",  "samples", "share_of",      "target_accuracy",
-    "bytes",     "nodes",     "step",    "pages",         "register"};
-
-bool contains(const std::vector<std::string>& list, std::string_view word) {
-  return std::ranges::find(list, word) != list.end();
-}
-
-void require_parameter(std::string_view option, const std::string& column) {
-  const std::vector<std::string_view> valid = parameter_columns();
-  if (std::ranges::find(valid, column) != valid.end()) return;
-  fail<UsageError>("{}: {}", option, unknown_name("column", column, valid));
-}
-
-/// Nothing for what nearly every row has.
-std::string parameter_in(const ResultRow& row, std::string_view column) {
-  std::string text = text_in(row, column);
-  const bool may_be_one = column == "share_of" || column == "nodes" || column == "register";
-  const bool usual = (may_be_one && text == "1") || (column == "step" && text == "eager");
-  return usual ? std::string() : text;
-}
-
-/// What our programs do unless asked for else, and what an import does not say.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kUnsaid{
-    {{"pages", "default"}, {"memory_format", "contiguous"}}};
-
-}  // namespace
-
-std::vector<std::vector<std::string_view>> differing_parameters(
-    const std::vector<const ResultRow*>& rows, const std::vector<std::string>& names) {
-  std::map<std::string_view, std::vector<std::size_t>> alike;
-  for (std::size_t i = 0; i < rows.size(); ++i) alike[names[i]].push_back(i);
-  std::vector<std::vector<std::string_view>> parameters(rows.size());
-  std::vector<std::string_view> columns = parameter_columns();
-  columns.emplace_back("origin");
-  for (const auto& [name, places] : alike) {
-    for (const std::string_view column : columns) {
-      const std::string first = parameter_in(*rows[places.front()], column);
-      const bool differs = std::ranges::any_of(
-          places, [&](std::size_t i) { return parameter_in(*rows[i], column) != first; });
-      if (!differs) continue;
-      for (const std::size_t i : places) parameters[i].push_back(column);
-    }
-  }
-  return parameters;
-}
-
-std::string words_of(const ResultRow& row, const std::vector<std::string_view>& parameters) {
-  std::string words;
-  for (const std::string_view column : parameters) {
-    const std::string text = parameter_in(row, column);
-    if (text.empty()) continue;
-    // A number says nothing without its name.
-    const bool is_word = !read_number<double>(text);
-    words += ' ' + (is_word ? text : fmt::format("{} {}", column, text));
-  }
-  return words;
-}
-
-std::vector<std::string> words_apart(const std::vector<const ResultRow*>& rows,
-                                     const std::vector<std::string>& names) {
-  const auto parameters = differing_parameters(rows, names);
-  std::vector<std::string> words;
-  std::map<std::string, int> times;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    words.push_back(words_of(*rows[i], parameters[i]));
-    ++times[names[i] + words[i]];
-  }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (times[names[i] + words[i]] > 1) words[i] += " case " + rows[i]->get("case_id");
-  }
-  return words;
-}
-
-std::vector<std::string> labels_of(const std::vector<const ResultRow*>& rows) {
-  std::vector<std::string> labels;
-  for (const ResultRow* const row : rows) labels.push_back(label_of(*row));
-  const auto parameters = differing_parameters(rows, labels);
-  for (std::size_t i = 0; i < rows.size(); ++i) labels[i] += words_of(*rows[i], parameters[i]);
-  return labels;
-}
-
-std::unordered_map<std::string, std::string> labels_of(const std::vector<const Cell*>& cells) {
-  std::unordered_map<std::string, std::size_t> place_of;
-  std::vector<const ResultRow*> rows;
-  for (const Cell* const cell : cells) {
-    if (place_of.emplace(cell->key, rows.size()).second) rows.push_back(&cell->row);
-  }
-  const std::vector<std::string> labels = labels_of(rows);
-  std::unordered_map<std::string, std::string> by_key;
-  for (const auto& [key, place] : place_of) by_key.emplace(key, labels[place]);
-  return by_key;
-}
-
-std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& cells) {
-  std::vector<const Cell*> all;
-  for (const Cell& cell : cells) all.push_back(&cell);
-  return labels_of(all);
-}
-
-std::vector<std::string_view> parameter_columns() {
-  return {kParameters.begin(), kParameters.end()};
-}
-
-std::string key_without(const ResultRow& row, std::string_view across) {
-  std::string key{row.schema().file};
-  for (const std::string_view column : kParameters) {
-    if (column == across) continue;
-    const std::string text = parameter_in(row, column);
-    const bool unsaid =
-        std::ranges::find(kUnsaid, std::pair(column, std::string_view(text))) != kUnsaid.end();
-    key += '\n' + (unsaid ? std::string() : text);
-  }
-  return key + '\n' + text_in(row, "ranks");
-}
-
 void join_across(std::vector<Cell>& cells, const std::string& across) {
-  require_parameter("--across", across);
+  const std::vector<std::string_view> valid = parameter_columns();
+  if (std::ranges::find(valid, across) == valid.end()) {
+    fail<UsageError>("--across: {}", unknown_name("column", across, valid));
+  }
   std::unordered_map<std::string_view, const Cell*> seen;
   for (Cell& cell : cells) cell.key = key_without(cell.row, across);
   tell_origins_apart(cells);
@@ -312,26 +246,6 @@ void join_across(std::vector<Cell>& cells, const std::string& across) {
         "A:{}=VALUE",
         across, label_of(found->second->row), label_of(cell.row), across);
   }
-}
-
-void keep_where(std::vector<Cell>& cells, const std::string& column,
-                const std::vector<std::string>& values) {
-  std::vector<std::string_view> valid = parameter_columns();
-  valid.insert(valid.begin(), "ranks");
-  if (std::ranges::find(valid, column) == valid.end()) {
-    fail<UsageError>("--where: {}", unknown_name("column", column, valid));
-  }
-  for (const std::string& value : values) {
-    if (column != "ranks" || read_number<int>(value)) continue;
-    fail<UsageError>("--where ranks={}: expected a number", value);
-  }
-  std::erase_if(cells,
-                [&](const Cell& cell) { return !contains(values, text_in(cell.row, column)); });
-}
-
-std::string difference_across(const ResultRow& a, const ResultRow& b, const std::string& across) {
-  const std::string of_a = text_in(a, across), of_b = text_in(b, across);
-  return of_a == of_b ? "" : fmt::format("{}: {} -> {}", across, of_a, of_b);
 }
 
 }  // namespace scalebench

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cell: one case on one number of ranks, over the launches of a run. What comparisons and the
-// nightly gate look at; the launch is the unit, so a cell's values are launch medians.
+// A cell: one case on one number of ranks, over the launches of a run. Everything that is said of
+// a run's measurements is said of its cells: tables, legs, comparisons, the night. The launch is
+// the unit, so a cell's values are launch medians.
 #pragma once
 
 #include <map>
@@ -23,12 +24,22 @@ enum class CellFamily {
 };
 std::string_view name_of(CellFamily family);
 
+/// What one launch says of a cell.
+struct CellLaunch {
+  int number = 0;
+  int round = 0;
+  ResultRow row;                  // as the launch wrote it
+  std::vector<double> samples{};  // seconds of the repetitions behind it, where they were read
+
+  bool ok() const;  // it measured a time
+};
+
 struct Cell {
   /// "allreduce/3f2a90b1c4d5/2": bench, case id, number of ranks; on several nodes ".../2x4"; where
   /// the run has the same measured, too, ".../emulated".
   std::string key;
   CellFamily family = CellFamily::bandwidth;
-  ResultRow row;                // as its first launch that was not skipped wrote it: the parameters
+  ResultRow row;                // over its launches, as the run's tables have it
   std::vector<double> seconds;  // of each launch that measured it, in order of launches
   std::vector<int> rounds;      // of each of those
   std::string status = "ok";    // else the word of the launch that voids it (wrong, failed), or
@@ -36,19 +47,37 @@ struct Cell {
   std::string note;             // that launch's
   std::vector<double> images_per_s = {};  // of each of those that has a rate of its own, which for
                                           // several ranks together follows from no time
+  std::vector<CellLaunch> launches = {};
 
   bool measured() const { return status == "ok" && !seconds.empty(); }
+  /// Of all ranks together, not of a single one of several.
+  bool is_whole() const;
   /// The key without the origin.
   std::string_view case_key() const;
   std::map<int, double> seconds_by_round() const;
+  /// A column of the launches that measured it; rounds in which it is empty are left out.
+  std::map<int, double> by_round(std::string_view column) const;
 };
 
-/// The cells of these launches, which are of one case file, in order of appearance. Rows of single
-/// ranks are no cells.
-std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches);
+/// The cells of these launches, which are of one case file, in order of appearance: each row that a
+/// launch wrote is read here, once.
+std::vector<Cell> cells_of(std::vector<LaunchRows> launches);
 
-/// All cells of a run.
+/// All cells of a run, without those of single ranks.
 std::vector<Cell> cells_of(const StoredRun& run);
+
+/// One row over all launches of a cell, from its parameters: the median of the launches' medians
+/// with its interval, of epochs and their parts the mean; extremes over all repetitions. Where no
+/// samples were read, as its first launch wrote it. `launches` is not empty.
+ResultRow over_launches(const std::vector<CellLaunch>& launches);
+
+/// The cells' rows, sorted by their parameters.
+std::vector<ResultRow> rows_of(const std::vector<Cell>& cells);
+
+/// Fills in `relative_to_one_rank` of cells of throughput.csv: their rate over that of as many
+/// single ranks as they are of, with the interval of that ratio's rounds around it. Empty where
+/// ranks share a core, and are emulated, but the single one is measured.
+void relate_to_one_rank(std::vector<Cell>& cells);
 
 /// What a row's note says was done to it on purpose, "injected: slower=0.1"; else empty.
 std::string injected_in(const ResultRow& row);
@@ -63,9 +92,6 @@ std::string label_of(const ResultRow& row);
 /// has it. `names`: one a row.
 std::vector<std::vector<std::string_view>> differing_parameters(
     const std::vector<const ResultRow*>& rows, const std::vector<std::string>& names);
-
-/// What the row has there, as words for people: " channels_last graph threads 4".
-std::string words_of(const ResultRow& row, const std::vector<std::string_view>& parameters);
 
 /// What tells each row from the others of its name, as words; of cases that no column tells apart,
 /// the id: " adam samples 1000", " case 3f2a90b1c4d5".

@@ -6,7 +6,6 @@
 
 #include <tuple>
 
-#include "bench/study/analysis/rounds.hpp"
 #include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
 
@@ -31,13 +30,15 @@ TEST(Cell, HasOneMedianALaunch) {
   EXPECT_TRUE(cells[0].measured());
 }
 
-TEST(Cell, IsNoneOfSingleRanks) {
+TEST(Cell, OfASingleRankIsNotWhole) {
   ResultRow all(throughput_schema());
   all.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2).set("rank", "all");
   ResultRow one = all.set("seconds_median", 3);
   const auto cells = cells_of({LaunchRows{1, {one.set("rank", 0), all}, {}}});
-  ASSERT_EQ(cells.size(), 1U);
-  EXPECT_EQ(cells[0].seconds.size(), 1U);
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_FALSE(cells[0].is_whole());
+  EXPECT_TRUE(cells[1].is_whole());
+  EXPECT_EQ(cells[1].seconds.size(), 1U);
 }
 
 TEST(Cell, OnAnotherNumberOfNodesIsAnother) {
@@ -136,7 +137,7 @@ const std::vector<LaunchRows>& of_two_origins() {
 }
 
 TEST(Origins, AreTwoRowsOfACase) {
-  const auto rows = over_launches(of_two_origins(), epoch_schema());
+  const auto rows = rows_of(cells_of(of_two_origins()));
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].get("origin") + ' ' + rows[0].get("seconds"), "emulated 9");
   EXPECT_EQ(rows[1].get("origin") + ' ' + rows[1].get("seconds"), "measured 2.5");
@@ -152,12 +153,6 @@ TEST(Origins, AreTwoCells) {
   EXPECT_EQ(cells_of({of_two_origins()[0]})[0].key, "epoch/c0ffee/2") << "alone";
 }
 
-TEST(Origins, ShareNoRounds) {
-  const Rounds rounds(of_two_origins());
-  EXPECT_EQ(rounds.of(of_two_origins()[0].cases[0]).size(), 1U);
-  EXPECT_EQ(rounds.of(of_two_origins()[1].cases[0]).size(), 2U);
-}
-
 TEST(Origins, RelateEmulatedRanksToNoMeasuredOne) {
   std::vector<ResultRow> rows;
   for (const auto& [ranks, origin, rate] :
@@ -166,14 +161,17 @@ TEST(Origins, RelateEmulatedRanksToNoMeasuredOne) {
     row.set("case_id", "beef").set("status", "ok").set("origin", origin).set("rank", "all");
     row.set("ranks", ranks).set("images_per_s", rate).set("seconds_median", 1);
   }
-  relate_to_one_rank(rows, {{1, rows, {}}});
-  EXPECT_EQ(rows[1].get("relative_to_one_rank"), "");
-  EXPECT_EQ(rows[2].get("relative_to_one_rank"), "0.8");
+  const auto relative = [&](std::size_t place) {
+    std::vector<Cell> cells = cells_of({{1, rows, {}}});
+    relate_to_one_rank(cells);
+    return cells[place].row.get("relative_to_one_rank");
+  };
+  EXPECT_EQ(relative(1), "");
+  EXPECT_EQ(relative(2), "0.8");
   rows[0].set("origin", "emulated").set("images_per_s", 6);
   rows.push_back(rows[0]);
   rows[0].set("origin", "measured").set("images_per_s", 10);
-  relate_to_one_rank(rows, {{1, rows, {}}});
-  EXPECT_EQ(rows[1].get("relative_to_one_rank"), "1") << "one of its own kind";
+  EXPECT_EQ(relative(1), "1") << "one of its own kind";
 }
 
 TEST(Origins, HaveTheirOwnAnswers) {

@@ -35,16 +35,17 @@ bool comparable(const ResultRow& leg, const ResultRow& one) {
   return differences(leg, one).empty();
 }
 
-const ResultRow* nearest(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
-                         double samples, const std::function<bool(const ResultRow&)>& fits) {
-  const ResultRow* found = nullptr;
-  const auto distance = [&](const ResultRow* row) {
-    return std::abs(number_in(*row, "samples") - samples);
+const Cell* nearest(const std::vector<Cell>& cells, const ResultRow& leg, double samples,
+                    const std::function<bool(const ResultRow&)>& fits) {
+  const Cell* found = nullptr;
+  const auto distance = [&](const Cell* cell) {
+    return std::abs(number_in(cell->row, "samples") - samples);
   };
-  for (const ResultRow* row : rows) {
-    const bool is_one = row->get("ranks") == "1" && row->get("status") == "ok" && fits(*row);
-    if (!is_one || !comparable(leg, *row)) continue;
-    if (found == nullptr || distance(row) < distance(found)) found = row;
+  for (const Cell& cell : cells) {
+    const ResultRow& row = cell.row;
+    const bool is_one = row.get("ranks") == "1" && row.get("status") == "ok" && fits(row);
+    if (!is_one || !comparable(leg, row)) continue;
+    if (found == nullptr || distance(&cell) < distance(found)) found = &cell;
   }
   return found;
 }
@@ -68,22 +69,22 @@ double images_of_one(const ResultRow& leg) {
 
 }  // namespace
 
-Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& rows) {
+Bases bases_of(const ResultRow& leg, const std::vector<Cell>& epochs) {
   const double images = images_of_one(leg);
   // H is one real device; legs whose ranks share a core are emulated and have no true speedup, so
   // only a base of the same kind will do.
   const auto base = [&](std::string_view sync, bool is_own_kind) {
-    return nearest(rows, leg, images, [&](const ResultRow& other) {
+    return nearest(epochs, leg, images, [&](const ResultRow& other) {
       return other.get("gradient_sync") == sync && !is_share(other) &&
              (other.get("origin") == leg.get("origin")) == is_own_kind;
     });
   };
   Bases bases{.one = base("one_device", true), .raw = base("none", true)};
-  const ResultRow* const foreign = bases.one == nullptr ? base("one_device", false) : nullptr;
-  if (foreign != nullptr) bases.other_origin = foreign->get("origin");
+  const Cell* const foreign = bases.one == nullptr ? base("one_device", false) : nullptr;
+  if (foreign != nullptr) bases.other_origin = foreign->row.get("origin");
   // Its times are taken as they are, and so are those of a share of another epoch no base.
   const double of_share = is_weak(leg) ? images : images / ranks_of(leg);
-  bases.share = nearest(rows, leg, of_share, [&](const ResultRow& other) {
+  bases.share = nearest(epochs, leg, of_share, [&](const ResultRow& other) {
     return other.get("gradient_sync") == "none" && is_share(other) &&
            other.get("share_of") == leg.get("ranks") && other.get("origin") == leg.get("origin") &&
            number_in(other, "samples") == of_share;
@@ -95,39 +96,30 @@ double rho_of(const ResultRow& leg, const ResultRow& one) {
   return number_in(leg, "samples") / number_in(one, "samples");
 }
 
-std::vector<const ResultRow*> legs_of(const std::vector<ResultRow>& epoch_rows) {
-  std::vector<const ResultRow*> legs;
-  for (const ResultRow& row : epoch_rows) legs.push_back(&row);
-  return legs;
-}
-
-std::vector<MeasuredScaling> scalings_of(const std::vector<ResultRow>& epoch_rows,
-                                         const std::vector<LaunchRows>& launches) {
-  const std::vector<const ResultRow*> legs = legs_of(epoch_rows);
-  const Rounds rounds(launches);
+std::vector<MeasuredScaling> scalings_of(const std::vector<Cell>& epochs) {
   std::vector<MeasuredScaling> scalings;
   std::map<std::string, std::size_t> places;  // by case and origin
   std::map<std::string, std::string> nodes;   // by those and N
-  for (const ResultRow* leg : legs) {
-    const bool counts = leg->get("status") == "ok" && ranks_of(*leg) > 1 && !is_share(*leg);
-    if (!counts || leg->get("gradient_sync") == "one_device") continue;
-    const Bases bases = bases_of(*leg, legs);
+  for (const Cell& cell : epochs) {
+    const ResultRow& leg = cell.row;
+    const bool counts = leg.get("status") == "ok" && ranks_of(leg) > 1 && !is_share(leg);
+    if (!counts || leg.get("gradient_sync") == "one_device") continue;
+    const Bases bases = bases_of(leg, epochs);
     if (bases.one == nullptr) continue;
-    const std::string key = leg->get("case_id") + "/" + leg->get("origin");
+    const std::string key = leg.get("case_id") + "/" + leg.get("origin");
     const auto [place, is_new] = places.emplace(key, scalings.size());
-    if (is_new) scalings.push_back({*leg, is_weak(*leg)});
+    if (is_new) scalings.push_back({leg, is_weak(leg)});
     MeasuredScaling& scaling = scalings[place->second];
-    const auto [at, first] = nodes.emplace(key + "/" + leg->get("ranks"), leg->get("nodes"));
+    const auto [at, first] = nodes.emplace(key + "/" + leg.get("ranks"), leg.get("nodes"));
     if (!first) {
       scaling.ambiguous = fmt::format("N = {} was measured on {} nodes and on {}: two curves",
-                                      leg->get("ranks"), at->second, leg->get("nodes"));
+                                      leg.get("ranks"), at->second, leg.get("nodes"));
     }
-    const double rho = rho_of(*leg, *bases.one);
-    const auto speedups = in_rounds(column_of(rounds.of(*bases.one), "seconds"),
-                                    column_of(rounds.of(*leg), "seconds"),
-                                    [rho](double one, double n) { return rho * one / n; });
-    for (const auto& [round, speedup] : speedups) {
-      scaling.speedups[round][ranks_of(*leg)] = speedup;
+    const double rho = rho_of(leg, bases.one->row);
+    const std::map<int, double> alone = bases.one->seconds_by_round();
+    for (const auto& [round, seconds] : cell.seconds_by_round()) {
+      const auto one = alone.find(round);
+      if (one != alone.end()) scaling.speedups[round][ranks_of(leg)] = rho * one->second / seconds;
     }
   }
   return scalings;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/record/result_row.hpp"
-#include "bench/study/analysis/rounds.hpp"
+#include "bench/study/analysis/cells.hpp"
 #include "bench/study/fit/rows.hpp"
 
 namespace scalebench {
@@ -22,23 +22,20 @@ bool comparable(const ResultRow& leg, const ResultRow& one);
 /// The columns because of which they are not comparable.
 std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow& one);
 
-/// Pointers to the rows of epoch.csv.
-std::vector<const ResultRow*> legs_of(const std::vector<ResultRow>& epoch_rows);
-
-/// Of the rows of one rank that fit and are comparable with a leg, the one whose number of images
+/// Of the cells on one rank that fit and are comparable with a leg, the one whose number of images
 /// is nearest to `samples`; null: there is none.
-const ResultRow* nearest(const std::vector<const ResultRow*>& rows, const ResultRow& leg,
-                         double samples, const std::function<bool(const ResultRow&)>& fits);
+const Cell* nearest(const std::vector<Cell>& cells, const ResultRow& leg, double samples,
+                    const std::function<bool(const ResultRow&)>& fits);
 
 /// What a leg is compared with, from the same origin; null: was not measured.
 struct Bases {
-  const ResultRow* one = nullptr;    // one_device: H
-  const ResultRow* raw = nullptr;    // the plain loop on one rank
-  const ResultRow* share = nullptr;  // the plain loop on one rank with its share of the images
-  std::string other_origin = {};     // of a one_device that is not taken
+  const Cell* one = nullptr;      // one_device: H
+  const Cell* raw = nullptr;      // the plain loop on one rank
+  const Cell* share = nullptr;    // the plain loop on one rank with its share of the images
+  std::string other_origin = {};  // of a one_device that is not taken
 };
 
-Bases bases_of(const ResultRow& leg, const std::vector<const ResultRow*>& legs);
+Bases bases_of(const ResultRow& leg, const std::vector<Cell>& epochs);
 
 /// Whether each of N devices does as much as one; else they share the work of one.
 bool is_weak(const ResultRow& leg);
@@ -52,7 +49,6 @@ double rho_of(const ResultRow& leg, const ResultRow& one);
 /// What laws of scaling are fitted to: of each strategy its speedups by round and N, against the
 /// one_device of the same round and origin. Emulated legs and measured ones are scalings of their
 /// own; a leg without such a base is in none.
-std::vector<MeasuredScaling> scalings_of(const std::vector<ResultRow>& epoch_rows,
-                                         const std::vector<LaunchRows>& launches);
+std::vector<MeasuredScaling> scalings_of(const std::vector<Cell>& epochs);
 
 }  // namespace scalebench

@@ -7,8 +7,6 @@
 #include <cmath>
 #include <string>
 
-#include "bench/study/analysis/rounds.hpp"
-
 namespace scalebench {
 namespace {
 
@@ -34,6 +32,12 @@ std::vector<std::string_view> names_of(bool joined) {
 }
 
 }  // namespace
+
+std::vector<double> values_of(const LaunchEpochs& epochs, std::string_view column) {
+  std::vector<double> values;
+  for (const ResultRow* row : epochs) values.push_back(number_in(*row, column));
+  return values;
+}
 
 bool is_joined(const ResultRow& epoch) {
   return epoch.get("wait_static_seconds").empty() && !epoch.get("transfer_seconds").empty();

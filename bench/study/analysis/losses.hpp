@@ -33,6 +33,8 @@ struct LostTime {
 
 /// Rows of epoch.csv, one a launch.
 using LaunchEpochs = std::vector<const ResultRow*>;
+/// A column of them; NaN where it is empty.
+std::vector<double> values_of(const LaunchEpochs& epochs, std::string_view column);
 
 /// A loss is the mean over ranks of a state at N less `part` (rho / N) of it on one device, mean
 /// over launches: mean seconds of `n` less part of those of `one` are the sum of all. Compute is

@@ -46,7 +46,7 @@ std::vector<ResultRow> epochs() {
 std::map<std::string, double> losses_in(const std::vector<ResultRow>& rows) {
   const std::vector<LaunchRows> launches{{1, rows, {}}};
   std::map<std::string, double> seconds;
-  for (const ResultRow& row : loss_rows(measured_legs(rows, launches, Sides::in_rounds))) {
+  for (const ResultRow& row : loss_rows(measured_legs(cells_of(launches), Sides::in_rounds))) {
     if (row.get("gradient_sync") != "mirrored") continue;
     seconds[row.get("case_id") + "/" + row.get("loss")] = number_in(row, "seconds");
   }
@@ -90,10 +90,10 @@ TEST(LossRows, SplitComputingWhereOneRankRanItsShareAlone) {
 TEST(BasesOf, AreThoseOfTheBarrierBesideRunsThatHaveATarget) {
   std::vector<ResultRow> rows{epoch("one_device", 1, 10), epoch("barrier_only", 2, 5.3)};
   rows[0].set("target_accuracy", 0.6);
-  const std::vector<const ResultRow*> legs = legs_of(rows);
-  EXPECT_EQ(bases_of(rows[1], legs).one, legs[0]);
+  const std::vector<Cell> cells = cells_of({{1, rows, {}}});
+  EXPECT_EQ(bases_of(rows[1], cells).one, &cells[0]);
   rows[1].set("gradient_sync", "mirrored");
-  EXPECT_EQ(bases_of(rows[1], legs).one, nullptr) << "without a target, and with one";
+  EXPECT_EQ(bases_of(rows[1], cells).one, nullptr) << "without a target, and with one";
 }
 
 /// epochs(), but the clocks of the strategy's hosts told transfer and waiting together only.
@@ -109,7 +109,7 @@ TEST(LossRows, HaveOneRowForWhatClocksCannotPart) {
   // Parted in the second round: the sum of both is known there, too.
   const std::vector<LaunchRows> launches{{0, rows, {}}, {1, epochs(), {}}};
   std::map<std::string, double> seconds;
-  for (const ResultRow& row : loss_rows(measured_legs(rows, launches, Sides::in_rounds))) {
+  for (const ResultRow& row : loss_rows(measured_legs(cells_of(launches), Sides::in_rounds))) {
     if (row.get("gradient_sync") != "mirrored") continue;
     seconds[row.get("loss")] = number_in(row, "seconds");
     EXPECT_EQ(row.get("note").empty(), row.get("loss") != "transfer_and_wait");
@@ -218,7 +218,7 @@ std::vector<ResultRow> by_law(double h) {
 
 TEST(ScalingsOf, AreSpeedupsWithinRounds) {
   const std::vector<LaunchRows> launches{{1, by_law(10), {}}, {2, by_law(20), {}}};
-  const auto scalings = scalings_of(by_law(15), launches);
+  const auto scalings = scalings_of(cells_of(launches));
   ASSERT_EQ(scalings.size(), 1U);
   ASSERT_EQ(scalings[0].speedups.size(), 2U);
   for (const auto& [round, speedups] : scalings[0].speedups) {
@@ -232,7 +232,7 @@ TEST(ScalingsOf, AreSpeedupsWithinRounds) {
 TEST(ScalingsOf, NeverMixWhatIsEmulated) {
   std::vector<ResultRow> rows = by_law(10);
   rows.back().set("origin", "emulated");
-  const auto scalings = scalings_of(rows, {{1, rows, {}}});
+  const auto scalings = scalings_of(cells_of({{1, rows, {}}}));
   ASSERT_EQ(scalings.size(), 1U) << "8 emulated ranks have no emulated H";
   EXPECT_EQ(scalings[0].like.get("origin"), "measured");
   EXPECT_FALSE(scalings[0].speedups.at(1).contains(8));
@@ -246,23 +246,25 @@ TEST(BasesOf, AreOfTheSameOriginAlsoBehindAnother) {
                               epoch("mirrored", 2, 6)};
   rows[0].set("origin", "emulated");
   rows[1].set("origin", "emulated");
-  const auto legs = legs_of(rows);
-  EXPECT_EQ(bases_of(rows[4], legs).one, legs[2]);
-  EXPECT_EQ(bases_of(rows[4], legs).raw, legs[3]);
-  EXPECT_EQ(bases_of(rows[4], legs).other_origin, "");
-  EXPECT_EQ(bases_of(rows[4], {legs[0], legs[4]}).other_origin, "emulated");
+  const std::vector<Cell> cells = cells_of({{1, rows, {}}});
+  EXPECT_EQ(bases_of(rows[4], cells).one, &cells[2]);
+  EXPECT_EQ(bases_of(rows[4], cells).raw, &cells[3]);
+  EXPECT_EQ(bases_of(rows[4], cells).other_origin, "");
+  EXPECT_EQ(bases_of(rows[4], {cells[0], cells[4]}).other_origin, "emulated");
 }
 
 TEST(BasesOf, AreOfTheImagesThatOneRankHasInWeakScaling) {
   const auto weak = [](const std::string& sync, int ranks, int images_of_each) {
     ResultRow row = epoch(sync, ranks, 1);
     row.set("scaling", "weak").set("batch", 60).set("global_batch", 60 * ranks);
+    row.set("case_id", sync + std::to_string(images_of_each));
     return row.set("samples", images_of_each * ranks);
   };
   std::vector<ResultRow> rows{weak("one_device", 1, 600), weak("one_device", 1, 1200),
                               weak("mirrored", 2, 600), weak("mirrored", 2, 1200)};
   const auto images_of_h = [&](std::size_t row) {
-    return number_in(*bases_of(rows[row], legs_of(rows)).one, "samples");
+    const std::vector<Cell> cells = cells_of({{1, rows, {}}});
+    return number_in(bases_of(rows[row], cells).one->row, "samples");
   };
   EXPECT_EQ(images_of_h(2), 600) << "not those of both ranks together";
   EXPECT_EQ(images_of_h(3), 1200);
@@ -279,7 +281,7 @@ TEST(ScalingsOf, SayWhenOneNStoodInTwoWays) {
   std::vector<ResultRow> rows = by_law(10);
   for (ResultRow& row : rows) row.set("nodes", 1);
   rows.push_back(epoch("mirrored", 4, 4).set("nodes", 2));
-  EXPECT_EQ(fit_rows({}, {}, scalings_of(rows, {{1, rows, {}}}), "run").at(0).get("note"),
+  EXPECT_EQ(fit_rows({}, {}, scalings_of(cells_of({{1, rows, {}}})), "run").at(0).get("note"),
             "N = 4 was measured on 1 nodes and on 2: two curves");
 }
 

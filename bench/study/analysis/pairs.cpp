@@ -183,35 +183,30 @@ std::size_t launches_needed(std::size_t cells, bool paired) {
   return launches;
 }
 
-void relate_to_native(std::vector<ResultRow>& rows, const std::vector<LaunchRows>& launches) {
-  const std::vector<Cell> cells = cells_of(launches);
-  const auto kin_of = [](const ResultRow& row) {
-    return key_without(row, "algorithm") + '\n' + row.get("origin");
-  };
-  const auto name_of_case = [&](const ResultRow& row) {
-    return row.get("case_id") + '\n' + kin_of(row);
+void relate_to_native(std::vector<Cell>& cells) {
+  const auto kin_of = [](const Cell& cell) {
+    return key_without(cell.row, "algorithm") + '\n' + cell.row.get("origin");
   };
   std::map<std::string, const Cell*> natives;
   for (const Cell& cell : cells) {
     const bool is_native = cell.row.get("algorithm") == "native" && cell.status != "skipped";
-    if (is_native) natives.emplace(kin_of(cell.row), &cell);
+    if (is_native) natives.emplace(kin_of(cell), &cell);
   }
-  std::map<std::string, std::size_t> places;
+  std::vector<Cell*> others;
   std::vector<CellSamples> samples;
-  for (const Cell& cell : cells) {
-    const auto native = natives.find(kin_of(cell.row));
+  for (Cell& cell : cells) {
+    const auto native = natives.find(kin_of(cell));
     if (native == natives.end() || native->second == &cell || !cell.measured()) continue;
-    places.emplace(name_of_case(cell.row), samples.size());
+    others.push_back(&cell);
     samples.push_back(CellPair{native->second, &cell}.samples(/*paired=*/true));
   }
   const std::vector<CellComparison> compared = compare_cells(samples);
-  for (ResultRow& row : rows) {
-    const auto place = places.find(name_of_case(row));
-    if (place == places.end()) continue;
-    const CellComparison& cell = compared[place->second];
-    row.set("native_ratio", 1 / cell.ratio).set("native_verdict", name_of(cell.verdict));
-    row.set("native_ratio_ci_low", 1 / cell.ratio_high);
-    row.set("native_ratio_ci_high", 1 / cell.ratio_low);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const CellComparison& with = compared[i];
+    ResultRow& row = others[i]->row;
+    row.set("native_ratio", 1 / with.ratio).set("native_verdict", name_of(with.verdict));
+    row.set("native_ratio_ci_low", 1 / with.ratio_high);
+    row.set("native_ratio_ci_high", 1 / with.ratio_low);
   }
 }
 

@@ -88,8 +88,9 @@ struct CellPair {
 /// origin, and with one of another where that has none of its own.
 std::vector<CellPair> pairs_of(const std::vector<Cell>& a, const std::vector<Cell>& b);
 
-/// Fills in `native_ratio`, its interval and `native_verdict` of rows of allreduce.csv: the seconds
-/// of `native` over theirs, paired by round, where a case of it is equal in all but the algorithm.
-void relate_to_native(std::vector<ResultRow>& rows, const std::vector<LaunchRows>& launches);
+/// Fills in `native_ratio`, its interval and `native_verdict` of cells of allreduce.csv: the
+/// seconds of `native` over theirs, paired by round, where a case of it is equal in all but the
+/// algorithm.
+void relate_to_native(std::vector<Cell>& cells);
 
 }  // namespace scalebench

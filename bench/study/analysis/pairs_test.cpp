@@ -173,8 +173,14 @@ TEST(RelateToNative, ComparesInEachRoundWhatDiffersInTheAlgorithmAlone) {
                         {},
                         round});
   }
-  std::vector<ResultRow> rows = launches.front().cases;
-  relate_to_native(rows, launches);
+  std::vector<ResultRow> rows;
+  const auto relate = [&] {
+    std::vector<Cell> cells = cells_of(launches);
+    relate_to_native(cells);
+    rows.clear();
+    for (const Cell& cell : cells) rows.push_back(cell.row);
+  };
+  relate();
   const auto said = [&](std::size_t i) {
     return rows[i].get("native_verdict") + rows[i].get("native_ratio");
   };
@@ -186,12 +192,10 @@ TEST(RelateToNative, ComparesInEachRoundWhatDiffersInTheAlgorithmAlone) {
   EXPECT_NEAR(number_in(rows[3], "native_ratio_ci_high"), 0.5, 1e-9);
 
   for (LaunchRows& launch : launches) launch.cases[0].set("status", "skipped");
-  rows = launches.front().cases;
-  relate_to_native(rows, launches);
+  relate();
   EXPECT_EQ(said(1), "") << "there is none";
   launches[3].cases[0].set("status", "wrong");
-  rows = launches.front().cases;
-  relate_to_native(rows, launches);
+  relate();
   EXPECT_EQ(said(1), "MISSING") << "one wrong sum voids the case";
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the rows of many launches to one row a case: the median of the launches' medians with its
-// interval, of epochs and their parts the mean; extremes over all repetitions. Rows in, rows out;
-// no file is touched here.
+// Rows as files hold them, and those that one launch wrote.
 #pragma once
 
 #include <map>
@@ -22,10 +20,6 @@ struct LaunchRows {
   int round = launch;  // of the plan; launches of one round are compared with each other
 };
 
-/// One row for each case, origin, number of ranks and rank that any launch has, sorted by its
-/// parameters. A case that some launches measured and others did not says so in its note.
-std::vector<ResultRow> over_launches(const std::vector<LaunchRows>& launches, const Schema& schema);
-
 /// All rows of one file, which csv_file finds; nothing when it is missing, or cut short within its
 /// header. `torn` says whether a last line was cut short and left out. Throws UsageError for a
 /// damaged file, for one that lacks a column, and for rows of a later schema version.
@@ -34,12 +28,6 @@ std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema
 
 /// What to say of a file whose last line rows_in() left out.
 std::string torn_text(const std::filesystem::path& file);
-
-/// Fills in `relative_to_one_rank` of throughput rows: their rate over that of as many single ranks
-/// as they are of, with the interval of that ratio's rounds around it. Empty where ranks share a
-/// core, and are emulated, but the single one is measured.
-void relate_to_one_rank(std::vector<ResultRow>& throughput_rows,
-                        const std::vector<LaunchRows>& launches);
 
 /// What rows are sorted by: launches are shuffled, but a file is read from its parameters down to
 /// N, the size and the rank.

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "bench/measure/statistics.hpp"
+#include "bench/study/analysis/cells.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
@@ -51,7 +52,7 @@ LaunchRows launch_of(int number, const std::vector<Said>& cases) {
 }
 
 std::vector<ResultRow> joined(const std::vector<LaunchRows>& launches) {
-  return over_launches(launches, allreduce_schema());
+  return rows_of(cells_of(launches));
 }
 
 /// The only case of launches whose repetitions are these.
@@ -95,7 +96,7 @@ TEST(OverLaunches, HasNoMeanToTheTargetWhereALaunchNeverReachedIt) {
       row.set("epochs_to_target", epochs);
       launch.samples.push_back(sample("c0ffee", 2, "", 1));
     }
-    return over_launches(rows, epoch_schema()).at(0);
+    return rows_of(cells_of(rows)).at(0);
   };
   EXPECT_EQ(row_of({"4", "6", "8"}).get("epochs_to_target"), "6");
   EXPECT_EQ(row_of({"4", "5"}).get("epochs_to_target"), "4.5");
@@ -113,7 +114,7 @@ TEST(OverLaunches, KnowsTheEnergyThatAllLaunchesKnow) {
     row.set("case_id", "c0ffee").set("status", "ok").set("ranks", 2).set("joules", joules);
     launch.samples.push_back(sample("c0ffee", 2, "", 1));
   };
-  const auto joules = [&] { return over_launches(launches, epoch_schema()).at(0).get("joules"); };
+  const auto joules = [&] { return rows_of(cells_of(launches)).at(0).get("joules"); };
   add("50");
   add("70");
   EXPECT_EQ(joules(), "60");
@@ -245,7 +246,7 @@ LaunchRows epoch_launch(int number, double seconds) {
 }
 
 ResultRow epoch_over(const std::vector<LaunchRows>& launches) {
-  return over_launches(launches, epoch_schema()).at(0);
+  return rows_of(cells_of(launches)).at(0);
 }
 
 TEST(OverLaunches, TakesMeansOfEpochsAndOfTheirParts) {
@@ -312,9 +313,8 @@ LaunchRows throughput_launch(int number, const std::vector<std::vector<double>>&
 
 TEST(OverLaunches, TakesTheSlowestRanksStepForAllOfThem) {
   // The slowest rank is another one in each launch.
-  const auto rows = over_launches(
-      {throughput_launch(1, {{1, 1, 1}, {4, 4, 4}}), throughput_launch(2, {{6, 6, 6}, {2, 2, 2}})},
-      throughput_schema());
+  const auto rows = rows_of(cells_of({throughput_launch(1, {{1, 1, 1}, {4, 4, 4}}),
+                                      throughput_launch(2, {{6, 6, 6}, {2, 2, 2}})}));
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].get("seconds_median"), "3.5") << "rank 0: 1 and 6";
   EXPECT_EQ(rows[1].get("seconds_median"), "3") << "rank 1: 4 and 2";
@@ -325,15 +325,20 @@ TEST(OverLaunches, TakesTheSlowestRanksStepForAllOfThem) {
 TEST(OverLaunches, TakesTheMedianOfLaunchesOwnRatesForAllRanks) {
   // 10 images a step: 12.5, 6.67 and 15 images/s of both ranks. From the first launch's images and
   // another's time it would be 50 / 3.
-  const auto rows = over_launches(
-      {throughput_launch(1, {{1, 1, 1}, {4, 4, 4}}), throughput_launch(2, {{3, 3, 3}, {3, 3, 3}}),
-       throughput_launch(3, {{2, 2, 2}, {1, 1, 1}})},
-      throughput_schema());
+  const auto rows = rows_of(cells_of({throughput_launch(1, {{1, 1, 1}, {4, 4, 4}}),
+                                      throughput_launch(2, {{3, 3, 3}, {3, 3, 3}}),
+                                      throughput_launch(3, {{2, 2, 2}, {1, 1, 1}})}));
   const ResultRow& all = rows.at(2);
   EXPECT_EQ(all.get("rank"), "all");
   EXPECT_DOUBLE_EQ(number_in(all, "images_per_s"), 12.5);
   EXPECT_DOUBLE_EQ(number_in(all, "images_per_s_ci_low"), 20 / 3.0);
   EXPECT_DOUBLE_EQ(number_in(all, "images_per_s_ci_high"), 15);
+}
+
+std::vector<ResultRow> related(const std::vector<LaunchRows>& launches) {
+  std::vector<Cell> cells = cells_of(launches);
+  relate_to_one_rank(cells);
+  return rows_of(cells);
 }
 
 TEST(RelateToOneRank, IsTheRatioOfTheRatesThatStandBesideIt) {
@@ -342,8 +347,7 @@ TEST(RelateToOneRank, IsTheRatioOfTheRatesThatStandBesideIt) {
       throughput_launch(1, {{1, 1, 1}}), throughput_launch(2, {{2, 2, 2}, {1.25, 1.25, 1.25}}),
       throughput_launch(3, {{2, 2, 2}}), throughput_launch(4, {{4, 4, 4}, {2.5, 2.5, 2.5}})};
   for (LaunchRows& launch : launches) launch.round = (launch.launch - 1) / 2;
-  std::vector<ResultRow> rows = over_launches(launches, throughput_schema());
-  relate_to_one_rank(rows, launches);
+  const std::vector<ResultRow> rows = related(launches);
   std::vector<double> relative;
   relative.reserve(rows.size());
   for (const ResultRow& row : rows) relative.push_back(number_in(row, "relative_to_one_rank"));
@@ -359,8 +363,7 @@ TEST(RelateToOneRank, IsNoMedianOfTheRoundsRatios) {
       throughput_launch(3, {{2, 2, 2}}), throughput_launch(4, {{1, 1, 1}, {1, 1, 1}}),
       throughput_launch(5, {{4, 4, 4}}), throughput_launch(6, {{8, 8, 8}, {8, 8, 8}})};
   for (LaunchRows& launch : launches) launch.round = (launch.launch - 1) / 2;
-  std::vector<ResultRow> rows = over_launches(launches, throughput_schema());
-  relate_to_one_rank(rows, launches);
+  const std::vector<ResultRow> rows = related(launches);
   const ResultRow& both = rows.back();
   const double beside = number_in(both, "images_per_s") / (2 * number_in(rows[0], "images_per_s"));
   EXPECT_DOUBLE_EQ(number_in(both, "relative_to_one_rank"), beside);
@@ -372,8 +375,7 @@ TEST(RelateToOneRank, IsNoMedianOfTheRoundsRatios) {
 
 TEST(RelateToOneRank, LeavesTheCellEmptyWithoutASingleRank) {
   const std::vector<LaunchRows> launches{throughput_launch(1, {{1, 1}, {1, 1}})};
-  std::vector<ResultRow> rows = over_launches(launches, throughput_schema());
-  relate_to_one_rank(rows, launches);
+  const std::vector<ResultRow> rows = related(launches);
   for (const ResultRow& row : rows) EXPECT_EQ(row.get("relative_to_one_rank"), "");
 }
 

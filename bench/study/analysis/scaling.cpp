@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -35,38 +37,39 @@ Scaling scaling_of(double h, double samples_at_one, double t, double samples_at_
 namespace {
 
 /// The launches that a leg's numbers are of: of the rounds that it shares with one_device, or all
-/// where they share none.
+/// where they share none. Launches that are apart share none; but what is compared with itself is
+/// so launch by launch.
 class Counted {
  public:
-  Counted(const Rounds& rounds, const ResultRow& leg, const ResultRow& one) : all_(rounds) {
-    const RowsByRound &ones = rounds.of(one), &own = rounds.of(leg);
-    // What is compared with itself is so launch by launch.
-    if (rounds.sides() == Sides::apart && &ones != &own) return;
-    for (const auto& [round, row] : own) {
+  Counted(const Cell& leg, const Cell& one, Sides sides) {
+    const std::map<int, double> ones = one.seconds_by_round();
+    if (sides == Sides::apart && &leg != &one) return;
+    for (const auto& [round, seconds] : leg.seconds_by_round()) {
       if (ones.contains(round)) rounds_.push_back(round);
     }
   }
   Sides sides() const { return rounds_.empty() ? Sides::apart : Sides::in_rounds; }
-  std::size_t rounds() const { return all_.sides() == Sides::apart ? 0 : rounds_.size(); }
+  std::size_t rounds() const { return rounds_.size(); }
 
   /// Its rows in those rounds; nothing where one of them lacks it.
-  LaunchEpochs of(const ResultRow* row) const {
+  LaunchEpochs of(const Cell* cell) const {
+    if (cell == nullptr) return {};
+    std::map<int, const ResultRow*> its;
     LaunchEpochs found;
-    if (row == nullptr) return found;
-    const RowsByRound& its = all_.of(*row);
-    if (rounds_.empty()) {
-      for (const auto& [round, launch] : its) found.push_back(launch);
+    for (const CellLaunch& launch : cell->launches) {
+      if (launch.ok() && its.emplace(launch.round, &launch.row).second)
+        found.push_back(&launch.row);
     }
+    if (rounds_.empty()) return found;
+    found.clear();
     for (const int round : rounds_) {
-      const auto at = its.find(round);
-      if (at == its.end()) return {};
-      found.push_back(at->second);
+      if (!its.contains(round)) return {};
+      found.push_back(its.at(round));
     }
     return found;
   }
 
  private:
-  const Rounds& all_;
   std::vector<int> rounds_;
 };
 
@@ -74,18 +77,18 @@ LaunchInterval times(LaunchInterval interval, double factor) {
   return {factor * interval.value, factor * interval.low, factor * interval.high, interval.kind};
 }
 
-void scale(Leg& leg, const Bases& bases, const Rounds& rounds) {
-  const Counted counted(rounds, leg.row, *bases.one);
+void scale(Leg& leg, const Cell& cell, const Bases& bases, Sides launches) {
+  const Counted counted(cell, *bases.one, launches);
   const Sides sides = counted.sides();
-  const LaunchEpochs one = counted.of(bases.one), n = counted.of(&leg.row);
+  const LaunchEpochs one = counted.of(bases.one), n = counted.of(&cell);
   if (one.empty() || n.empty()) return;
   const auto ratio = [&](const char* column) {
     return ratio_of_means(values_of(one, column), values_of(n, column), sides);
   };
-  leg.rounds = counted.rounds();
+  leg.rounds = launches == Sides::apart ? 0 : counted.rounds();
   leg.seconds = mean_of(values_of(n, "seconds"));
   leg.h_seconds = mean_of(values_of(one, "seconds")).value;
-  leg.scaling = scaling_of(leg.h_seconds, number_in(*bases.one, "samples"), leg.seconds.value,
+  leg.scaling = scaling_of(leg.h_seconds, number_in(bases.one->row, "samples"), leg.seconds.value,
                            number_in(leg.row, "samples"), ranks_of(leg.row));
   const double rho = leg.scaling.rho, part = rho / ranks_of(leg.row);
   leg.efficiency = times(ratio("seconds"), part);
@@ -94,7 +97,7 @@ void scale(Leg& leg, const Bases& bases, const Rounds& rounds) {
   leg.energy = times(ratio("joules"), rho);
   if (const LaunchEpochs raw = counted.of(bases.raw); !raw.empty()) {
     const double h = mean_of(values_of(raw, "seconds")).value;
-    leg.raw = rho_of(leg.row, *bases.raw) * h / ranks_of(leg.row) / leg.seconds.value;
+    leg.raw = rho_of(leg.row, bases.raw->row) * h / ranks_of(leg.row) / leg.seconds.value;
   }
   if (ranks_of(leg.row) > 1) leg.losses = losses_of(n, one, counted.of(bases.share), part, sides);
   if (sides == Sides::apart) {
@@ -102,20 +105,19 @@ void scale(Leg& leg, const Bases& bases, const Rounds& rounds) {
   }
 }
 
-Leg leg_of(const ResultRow& row, const std::vector<const ResultRow*>& rows, const Rounds& rounds) {
-  Leg leg{.row = row, .planned = rounds.count()};
+Leg leg_of(const Cell& cell, const std::vector<Cell>& epochs, Sides sides) {
+  const ResultRow& row = cell.row;
+  Leg leg{.row = row};
   if (row.get("status") != "ok") return leg;
-  LaunchEpochs launches;
-  for (const auto& [round, launch] : rounds.of(row)) launches.push_back(launch);
-  leg.seconds = mean_of(values_of(launches, "seconds"));
+  leg.seconds = mean_of(cell.seconds);
   leg.interval = interval_label(leg.seconds.kind, "launches");
-  const Bases bases = bases_of(row, rows);
+  const Bases bases = bases_of(row, epochs);
   // Epochs that somebody else timed may not say how many images they have.
   const auto has_samples = [](const ResultRow& one) { return number_in(one, "samples") > 0; };
-  if (bases.one != nullptr && !(has_samples(row) && has_samples(*bases.one))) {
+  if (bases.one != nullptr && !(has_samples(row) && has_samples(bases.one->row))) {
     leg.row.add_note("no speedup: how many images an epoch has (samples) is not known");
   } else if (bases.one != nullptr) {
-    scale(leg, bases, rounds);
+    scale(leg, cell, bases, sides);
   } else if (!bases.other_origin.empty()) {
     leg.row.add_note(
         fmt::format("no speedup: H is {}, this is {}", bases.other_origin, row.get("origin")));
@@ -127,14 +129,17 @@ Leg leg_of(const ResultRow& row, const std::vector<const ResultRow*>& rows, cons
 
 }  // namespace
 
-std::vector<Leg> measured_legs(const std::vector<ResultRow>& epoch_rows,
-                               const std::vector<LaunchRows>& launches, Sides sides) {
-  const std::vector<const ResultRow*> rows = legs_of(epoch_rows);
-  const Rounds rounds(launches, sides);
+std::vector<Leg> measured_legs(const std::vector<Cell>& epochs, Sides sides) {
+  std::set<int> rounds;
+  for (const Cell& cell : epochs) {
+    for (const CellLaunch& launch : cell.launches) rounds.insert(launch.round);
+  }
   std::vector<Leg> legs;
-  for (const ResultRow* row : rows) {
+  for (const Cell& cell : epochs) {
     // A share of an epoch is no epoch.
-    if (!is_share(*row)) legs.push_back(leg_of(*row, rows, rounds));
+    if (is_share(cell.row)) continue;
+    legs.push_back(leg_of(cell, epochs, sides));
+    legs.back().planned = rounds.size();
   }
   std::ranges::stable_sort(legs, {}, [](const Leg& leg) {
     return std::tuple(leg.row.get("model"), leg.row.get("scaling"), number_in(leg.row, "ranks"),

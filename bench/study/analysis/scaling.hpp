@@ -47,12 +47,12 @@ struct Leg {
   std::vector<LostTime> losses = {};         // they sum to T - ideal; none at N = 1
 };
 
-/// Of epoch rows those with rank = all, each beside the `one_device` row on one rank that equals it
-/// in everything but N and strategy. One without such a row is `failed` and says what is missing.
-/// Rows of different origin are never divided by each other. A plain loop, or one rank with its
-/// share, counts where it is ok in all rounds of the leg. Sorted by model, scaling, N and strategy.
-std::vector<Leg> measured_legs(const std::vector<ResultRow>& epoch_rows,
-                               const std::vector<LaunchRows>& launches, Sides sides);
+/// Of each cell of epoch.csv, beside the `one_device` on one rank that equals it in everything but
+/// N and strategy. One without such a cell is `failed` and says what is missing. Cells of different
+/// origin are never divided by each other. A plain loop, or one rank with its share, counts where
+/// it is ok in all rounds of the leg. Sorted by model, scaling, N and strategy. `sides`: of an
+/// import no round ties its launches together.
+std::vector<Leg> measured_legs(const std::vector<Cell>& epochs, Sides sides);
 
 // The tables that answer the question: each is one projection of the legs.
 

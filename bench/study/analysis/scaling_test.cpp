@@ -33,7 +33,7 @@ ResultRow epoch(const std::string& sync, int ranks, double seconds) {
 
 /// What one launch of each would make.
 std::vector<ResultRow> scaled(const std::vector<ResultRow>& epochs) {
-  return scaling_rows(measured_legs(epochs, {LaunchRows{1, epochs, {}}}, Sides::in_rounds));
+  return scaling_rows(measured_legs(cells_of({LaunchRows{1, epochs, {}}}), Sides::in_rounds));
 }
 
 /// The row of `ranks` ranks with the strategy `mirrored`.
@@ -164,10 +164,9 @@ ResultRow with_states(ResultRow row, double compute, double transfer, double wai
 }
 
 /// Losses by name, with their sum under "".
-std::map<std::string, double> losses_of(const std::vector<ResultRow>& epochs,
-                                        const std::vector<LaunchRows>& launches) {
+std::map<std::string, double> losses_of(const std::vector<LaunchRows>& launches) {
   std::map<std::string, double> losses;
-  for (const ResultRow& row : loss_rows(measured_legs(epochs, launches, Sides::in_rounds))) {
+  for (const ResultRow& row : loss_rows(measured_legs(cells_of(launches), Sides::in_rounds))) {
     losses[row.get("loss")] = number_in(row, "seconds");
     losses[""] += number_in(row, "seconds");
   }
@@ -180,7 +179,7 @@ TEST(LossRows, SplitComputationWhereOneShareRanAlone) {
   ResultRow share = with_states(epoch("none", 1, 4.7), 4.7, 0, 0);
   share.set("share_of", 2).set("batch", 30).set("samples", 300).set("case_id", "share");
   const std::vector<ResultRow> epochs{one, leg, epoch("none", 1, 9), share};
-  auto losses = losses_of(epochs, {{1, epochs, {}}});
+  auto losses = losses_of({{1, epochs, {}}});
   EXPECT_FALSE(losses.contains("compute"));
   EXPECT_NEAR(losses.at("batch"), 4.7 - 5, 1e-12) << "against the one base, one_device";
   EXPECT_NEAR(losses.at("contention"), 6 - 4.7, 1e-12);
@@ -190,15 +189,13 @@ TEST(LossRows, SplitComputationWhereOneShareRanAlone) {
 
 TEST(LossRows, AreEmptyWithoutStates) {
   const std::vector<ResultRow> epochs{epoch("one_device", 1, 10), epoch("mirrored", 2, 6)};
-  EXPECT_TRUE(losses_of(epochs, {{1, epochs, {}}}).empty());
+  EXPECT_TRUE(losses_of({{1, epochs, {}}}).empty());
   EXPECT_EQ(mirrored(epochs).get("lost_seconds"), "1");
 }
 
 /// Three rounds of a machine that is now slow and now fast: the ratio within each is 1 to 1.25.
 struct ThreeRounds {
   std::vector<LaunchRows> launches;
-  std::vector<ResultRow> epochs{epoch("one_device", 1, 12), epoch("mirrored", 2, 7.5),
-                                epoch("none", 1, 11)};
 
   ThreeRounds() {
     const std::vector<double> one{10, 20, 12}, two{5, 12.5, 7.5}, plain{10, 18, 11};
@@ -214,8 +211,9 @@ struct ThreeRounds {
     launch.round = round;
     launches.push_back(launch);
   }
+  std::vector<Leg> legs() const { return measured_legs(cells_of(launches), Sides::in_rounds); }
   ResultRow row(const std::string& sync) const {
-    for (const ResultRow& one : scaling_rows(measured_legs(epochs, launches, Sides::in_rounds))) {
+    for (const ResultRow& one : scaling_rows(legs())) {
       if (one.get("gradient_sync") == sync) return one;
     }
     ADD_FAILURE() << "no row of " << sync;
@@ -258,7 +256,6 @@ ResultRow with_energy(const Cells& one, const Cells& two) {
     row.set("joules", (is_one ? one : two)[at]);
   };
   for (LaunchRows& launch : rounds.launches) set(launch.cases[0], launch.round);
-  for (ResultRow& row : rounds.epochs) set(row, 0);
   return rounds.row("mirrored");
 }
 
@@ -284,8 +281,7 @@ TEST(ScalingRows, LeaveOnlyTheRoundOfAFailedLaunchOut) {
   EXPECT_EQ(row.get("measured_seconds"), "12.5") << "of the same round";
   EXPECT_EQ(row.get("efficiency"), "0.8");
   EXPECT_EQ(row.get("efficiency_ci_low"), "");
-  const auto legs = measured_legs(rounds.epochs, rounds.launches, Sides::in_rounds);
-  EXPECT_EQ(summary_rows(legs)[2].get("trust"), "measured, 1 of 3 rounds, no interval");
+  EXPECT_EQ(summary_rows(rounds.legs())[2].get("trust"), "measured, 1 of 3 rounds, no interval");
 }
 
 TEST(ScalingRows, HaveWelchsIntervalWhereNoRoundHasBoth) {
@@ -293,19 +289,19 @@ TEST(ScalingRows, HaveWelchsIntervalWhereNoRoundHasBoth) {
   for (LaunchRows& launch : rounds.launches) {
     if (launch.cases[0].get("ranks") == "2") launch.round += 10;
   }
-  rounds.epochs[1].set("note", "injected: slower=0.1");
+  rounds.launches[1].cases[0].set("note", "injected: slower=0.1");
   const ResultRow row = rounds.row("mirrored");
   EXPECT_EQ(row.get("rounds"), "0");
   EXPECT_EQ(row.get("efficiency"), "0.84");
   EXPECT_LT(number_in(row, "efficiency_ci_low"), 0.5) << "nothing says which belong together";
   EXPECT_EQ(row.get("interval"), "95% of launches");
   EXPECT_EQ(row.get("note"), "injected: slower=0.1; no round has both T(1) and T(N)");
-  EXPECT_NEAR(losses_of(rounds.epochs, rounds.launches).at(""), 25 / 3.0 - 7, 1e-12);
+  EXPECT_NEAR(losses_of(rounds.launches).at(""), 25 / 3.0 - 7, 1e-12);
 }
 
 TEST(LossRows, AreMeansOverRoundsThatSumToWhatIsLost) {
   const ThreeRounds rounds;
-  const auto legs = measured_legs(rounds.epochs, rounds.launches, Sides::in_rounds);
+  const auto legs = rounds.legs();
   double sum = 7;  // H/N
   for (const ResultRow& row : loss_rows(legs)) {
     sum += number_in(row, "seconds");
@@ -319,8 +315,8 @@ TEST(LossRows, AreMeansOverRoundsThatSumToWhatIsLost) {
 
 TEST(SummaryRows, AreWhatMostPeopleLookFor) {
   ThreeRounds rounds;
-  rounds.epochs.push_back(epoch("zero1", 4, 3).set("status", "failed").set("note", "no memory"));
-  const auto rows = summary_rows(measured_legs(rounds.epochs, rounds.launches, Sides::in_rounds));
+  rounds.add(2, epoch("zero1", 4, 3).set("status", "failed").set("note", "no memory"));
+  const auto rows = summary_rows(rounds.legs());
   ASSERT_EQ(rows.size(), 4U);
   const auto cells = [&](std::size_t row, std::initializer_list<const char*> columns) {
     std::vector<std::string> texts;
@@ -341,15 +337,14 @@ TEST(SummaryRows, AreWhatMostPeopleLookFor) {
 /// s.
 TEST(SummaryRows, CallWhatIsFasterThanTheIdealSo) {
   std::vector<LaunchRows> launches;
-  std::vector<ResultRow> epochs;
   for (int round = 0; round < 6; ++round) {
     const double noise = 0.001 * round;
-    epochs = {with_states(epoch("one_device", 1, 0.23 + noise), 0.23 + noise, 0, 0),
-              with_states(epoch("mirrored", 2, 0.091 + noise), 0.09, 0.001, noise)};
+    const std::vector<ResultRow> epochs{
+        with_states(epoch("one_device", 1, 0.23 + noise), 0.23 + noise, 0, 0),
+        with_states(epoch("mirrored", 2, 0.091 + noise), 0.09, 0.001, noise)};
     launches.push_back({round, epochs, {}});
   }
-  const auto legs = measured_legs(epochs, launches, Sides::in_rounds);
-  const ResultRow row = summary_rows(legs)[1];
+  const ResultRow row = summary_rows(measured_legs(cells_of(launches), Sides::in_rounds))[1];
   EXPECT_GT(number_in(row, "efficiency_ci_low"), 1.1);
   EXPECT_LT(number_in(row, "lost_seconds"), -0.02);
   EXPECT_EQ(row.get("trust"), "measured, 6 rounds, 95% of rounds; faster than ideal");

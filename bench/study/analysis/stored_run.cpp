@@ -311,7 +311,7 @@ const std::vector<const Schema*>& case_schemas() {
 namespace {
 
 /// The round of each launch, from 0: as planned; of a run without a plan, how many launches of that
-/// name came before it.
+/// name came before it. An import's launches, which are files, share none.
 std::map<int, int> rounds_in(const fs::path& run, const Manifest& manifest) {
   std::map<int, int> rounds;
   if (fs::exists(run / kPlanFile)) {
@@ -322,7 +322,7 @@ std::map<int, int> rounds_in(const fs::path& run, const Manifest& manifest) {
   }
   std::map<std::string, int> before;
   for (const LaunchRecord& launch : manifest.launches) {
-    rounds[launch.number] = before[launch.name]++;
+    rounds[launch.number] = manifest.import ? launch.number : before[launch.name]++;
   }
   return rounds;
 }

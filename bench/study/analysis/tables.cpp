@@ -12,7 +12,6 @@
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/pairs.hpp"
-#include "bench/study/analysis/rows.hpp"
 
 namespace scalebench {
 namespace {
@@ -37,25 +36,24 @@ std::vector<LostLaunch> lost_launches(const StoredRun& run,
   return lost;
 }
 
-void note_lost(std::vector<ResultRow>& rows, const std::vector<LostLaunch>& lost) {
-  for (ResultRow& row : rows) {
+void note_lost(std::vector<Cell>& cells, const std::vector<LostLaunch>& lost) {
+  for (Cell& cell : cells) {
     for (const auto& [launch, why] : lost) {
-      if (row.get("status") != "ok" || row.get("entry") != launch.name) continue;
-      row.add_note(fmt::format("launch {} is not in it: {}", launch.number, why));
+      if (cell.row.get("status") != "ok" || cell.row.get("entry") != launch.name) continue;
+      cell.row.add_note(fmt::format("launch {} is not in it: {}", launch.number, why));
     }
   }
 }
 
-/// A row, as of epoch.csv, for each entry of the plan of which it has none.
-std::vector<ResultRow> failed_rows(const Manifest& study, const std::vector<LostLaunch>& lost,
-                                   const std::vector<ResultRow>& epochs) {
+/// A cell, as of epoch.csv, for each entry of the plan that has none.
+void add_failed(std::vector<Cell>& epochs, const std::vector<LostLaunch>& lost,
+                const Manifest& study) {
   std::set<std::string> there;
-  for (const ResultRow& row : epochs) there.insert(row.get("entry"));
-  std::vector<ResultRow> rows;
+  for (const Cell& cell : epochs) there.insert(cell.row.get("entry"));
   for (const auto& [launch, why] : lost) {
     const bool is_leg = launch.program == "bench_epoch" && launch.share_of == 1;
     if (!is_leg || !there.insert(launch.name).second) continue;
-    ResultRow& row = rows.emplace_back(epoch_schema());
+    ResultRow row(epoch_schema());
     row.set("run_id", study.run_id).set("share_of", 1);
     row.set("case_id", case_id(launch.name)).set("entry", launch.name);
     row.set("origin", study.origin).set("ranks", launch.ranks);
@@ -65,8 +63,8 @@ std::vector<ResultRow> failed_rows(const Manifest& study, const std::vector<Lost
     row.set("note", skipped ? why.substr(kSkipped.size()) : why);
     row.set("model", launch.model).set("gradient_sync", launch.gradient_sync);
     row.set("scaling", launch.scaling).set("allreduce", launch.allreduce);
+    epochs.push_back({"", CellFamily::epoch, row, {}, {}, row.get("status"), row.get("note")});
   }
-  return rows;
 }
 
 void put(StudyTables& tables, const Schema& schema, std::vector<ResultRow> rows) {
@@ -82,9 +80,8 @@ const std::vector<const Schema*>& study_table_schemas() {
   return schemas;
 }
 
-std::vector<Leg> imported_legs(const std::vector<ResultRow>& epochs,
-                               const std::vector<LaunchRows>& launches) {
-  std::vector<Leg> legs = measured_legs(epochs, launches, Sides::apart);
+std::vector<Leg> imported_legs(const std::vector<Cell>& epochs) {
+  std::vector<Leg> legs = measured_legs(epochs, Sides::apart);
   const bool any = std::ranges::any_of(
       legs, [](const Leg& leg) { return leg.row.get("ranks") != "1" && leg.h_seconds > 0; });
   return any ? legs : std::vector<Leg>();
@@ -100,37 +97,28 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
                          const FitModel& model) {
   StudyTables tables;
   const std::vector<LostLaunch> lost = lost_launches(run, plan);
-  const std::string& run_id = run.manifest.run_id;
-  const auto over = [&](const Schema& schema) {
-    std::vector<ResultRow> rows = over_launches(run.launches_of(schema), schema);
-    note_lost(rows, lost);
-    return rows;
+  const auto cells_in = [&](const Schema& schema) {
+    std::vector<Cell> cells = cells_of(run.launches_of(schema));
+    note_lost(cells, lost);
+    return cells;
   };
+  std::vector<Cell> allreduce = cells_in(allreduce_schema());
+  std::vector<Cell> throughput = cells_in(throughput_schema());
+  std::vector<Cell> epoch = cells_in(epoch_schema());
+  put(tables, epoch_schema(), rows_of(epoch));
   if (run.manifest.import) {
-    std::vector<ResultRow> epochs = over(epoch_schema());
-    put_answers(tables, imported_legs(epochs, run.launches_of(epoch_schema())));
-    put(tables, epoch_schema(), std::move(epochs));
-    put(tables, allreduce_schema(), over(allreduce_schema()));
-    put(tables, throughput_schema(), over(throughput_schema()));
-    return tables;
+    put_answers(tables, imported_legs(epoch));
+  } else {
+    relate_to_native(allreduce);
+    relate_to_one_rank(throughput);
+    put(tables, fits_schema(),
+        fit_rows(rows_of(allreduce), model, scalings_of(epoch), run.manifest.run_id));
+    add_failed(epoch, lost, run.manifest);
+    put_answers(tables, measured_legs(epoch, Sides::in_rounds));
+    put(tables, hosts_schema(), host_rows(run.hosts));
   }
-  std::vector<ResultRow> allreduce = over(allreduce_schema());
-  relate_to_native(allreduce, run.launches_of(allreduce_schema()));
-
-  std::vector<ResultRow> throughput = over(throughput_schema());
-  relate_to_one_rank(throughput, run.launches_of(throughput_schema()));
-  put(tables, throughput_schema(), std::move(throughput));
-
-  std::vector<ResultRow> epoch = over(epoch_schema());
-  const std::vector<LaunchRows>& launches = run.launches_of(epoch_schema());
-  put(tables, fits_schema(), fit_rows(allreduce, model, scalings_of(epoch, launches), run_id));
-  put(tables, allreduce_schema(), std::move(allreduce));
-  std::vector<ResultRow> legs = epoch;
-  std::ranges::move(failed_rows(run.manifest, lost, epoch), std::back_inserter(legs));
-  put_answers(tables, measured_legs(legs, launches, Sides::in_rounds));
-  put(tables, epoch_schema(), std::move(epoch));
-
-  put(tables, hosts_schema(), host_rows(run.hosts));
+  put(tables, allreduce_schema(), rows_of(allreduce));
+  put(tables, throughput_schema(), rows_of(throughput));
   return tables;
 }
 

@@ -24,8 +24,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
                          const FitModel& model);
 
 /// Of an import, no round of which ties its launches (files) together. Empty where none has a base.
-std::vector<Leg> imported_legs(const std::vector<ResultRow>& epochs,
-                               const std::vector<LaunchRows>& launches);
+std::vector<Leg> imported_legs(const std::vector<Cell>& epochs);
 
 /// Their summary.csv, scaling.csv and losses.csv.
 void put_answers(StudyTables& tables, const std::vector<Leg>& legs);

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 using SamplesOfRank = std::map<std::string, std::vector<const ResultRow*>>;  // "": of all together
 
-std::string key_of(const ResultRow& row) {
+std::string samples_key(const ResultRow& row) {
   const std::string ranks = text_in(row, "ranks");
   return row.get("case_id") + "/" + (ranks.empty() ? "1" : ranks);  // kernels have one
 }
@@ -32,7 +32,7 @@ std::string key_of(const ResultRow& row) {
 std::map<std::string, SamplesOfRank> samples_by_case(const LaunchRows& launch) {
   std::map<std::string, SamplesOfRank> by_case;
   for (const ResultRow& row : launch.samples) {
-    by_case[key_of(row)][row.get("rank")].push_back(&row);
+    by_case[samples_key(row)][row.get("rank")].push_back(&row);
   }
   return by_case;
 }
@@ -138,7 +138,7 @@ std::vector<ResultRow> recomputed_rows(const LaunchRows& launch) {
       rows.push_back(row);
       continue;
     }
-    const auto found = samples.find(key_of(row));
+    const auto found = samples.find(samples_key(row));
     rows.push_back(recomputed(row, found == samples.end() ? SamplesOfRank() : found->second));
   }
   return rows;

@@ -63,15 +63,10 @@ ResultRow epoch(int ranks, const char* sync, const char* samples) {
 /// Of files that say one epoch each.
 std::vector<Leg> legs_of_files(const std::vector<ResultRow>& epochs) {
   std::vector<LaunchRows> launches;
-  std::vector<ResultRow> cases;
   for (const ResultRow& row : epochs) {
     launches.push_back({static_cast<int>(launches.size()) + 1, {row}, {}});
-    const auto same = [&](const ResultRow& other) {
-      return other.get("ranks") == row.get("ranks");
-    };
-    if (std::ranges::none_of(cases, same)) cases.push_back(row);
   }
-  return imported_legs(cases, launches);
+  return imported_legs(cells_of(launches));
 }
 
 TEST(ImportFolder, HasAScalingTableWhereSeveralRanksHaveABase) {

@@ -17,7 +17,6 @@
 #include "bench/record/seal.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/legs.hpp"
-#include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/tables.hpp"
 #include "kernels/dtype.hpp"
 #include "kernels/error.hpp"
@@ -143,7 +142,7 @@ class LaunchCases {
     for (std::size_t i = 0; i < skews_.size(); ++i) {
       if (!skews_[i].empty()) rows_.cases[i].set("skew_seconds", median_of(skews_[i]));
     }
-    rows_.cases = over_launches({rows_}, schema_);
+    rows_.cases = rows_of(cells_of({rows_}));
     return std::move(rows_);
   }
 
@@ -208,7 +207,7 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
   }
   // Over one launch there is nothing more to say.
   rows.cases =
-      rows.launches.size() == 1 ? rows.launches[0].cases : over_launches(rows.launches, schema);
+      rows.launches.size() == 1 ? rows.launches[0].cases : rows_of(cells_of(rows.launches));
   return rows;
 }
 
@@ -243,7 +242,7 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
   write(run, schema, csv_of(schema, rows.cases));
   if (schema.file == epoch_schema().file) {
     StudyTables tables;
-    put_answers(tables, imported_legs(rows.cases, rows.launches));
+    put_answers(tables, imported_legs(cells_of(rows.launches)));
     for (const auto& [file, answers] : tables) {
       const Schema& its = answers.front().schema();
       write(run, its, csv_of(its, answers));
@@ -257,20 +256,20 @@ void write_import(const ResultsFolder& folder, const ImportedRows& rows, const S
 std::string why_no_speedup(const ImportedRows& imported) {
   const std::vector<ResultRow>& rows = imported.cases;
   if (rows.empty() || rows[0].schema().file != epoch_schema().file) return "";
-  const std::vector<const ResultRow*> legs = legs_of(rows);
-  const auto several = std::ranges::find_if(
-      legs, [](auto* leg) { return number_in(*leg, "ranks") > 1 && leg->get("status") == "ok"; });
+  const auto several = std::ranges::find_if(rows, [](const ResultRow& leg) {
+    return number_in(leg, "ranks") > 1 && leg.get("status") == "ok";
+  });
   const auto of_one = [&](bool base) {
-    return std::ranges::find_if(legs, [&](const ResultRow* leg) {
-      const bool is_base = leg->get("gradient_sync") == "one_device";
-      return leg->get("ranks") == "1" && leg->get("status") == "ok" && (is_base || !base);
+    return std::ranges::find_if(rows, [&](const ResultRow& leg) {
+      const bool is_base = leg.get("gradient_sync") == "one_device";
+      return leg.get("ranks") == "1" && leg.get("status") == "ok" && (is_base || !base);
     });
   };
-  if (several == legs.end() || of_one(false) == legs.end()) return "";
-  if (!imported_legs(rows, imported.launches).empty()) return "";
-  if (of_one(true) == legs.end())
+  if (several == rows.end() || of_one(false) == rows.end()) return "";
+  if (!imported_legs(cells_of(imported.launches)).empty()) return "";
+  if (of_one(true) == rows.end())
     return "no speedup: name H with --set gradient_sync=one_device,...";
-  const ResultRow &leg = **several, &one = **of_one(true);
+  const ResultRow &leg = *several, &one = *of_one(true);
   std::string differs;
   for (const std::string_view column : differences(leg, one)) {
     const auto told = [&](const ResultRow& row) {

@@ -343,7 +343,7 @@ std::string speedup(const std::string& preset, const std::string& one, const std
   launches.push_back({2, "several.log", read(preset, several, settings).launches.at(0)});
   require_cases(launches);
   const ImportedRows rows = imported_rows(launches, epoch_schema(), {"run", "imported"});
-  const auto scaling = scaling_rows(imported_legs(rows.cases, rows.launches));
+  const auto scaling = scaling_rows(imported_legs(cells_of(rows.launches)));
   return scaling.size() == 2 ? scaling[1].get("speedup") : why_no_speedup(rows);
 }
 

@@ -16,24 +16,6 @@
 namespace scalebench {
 namespace {
 
-/// A row of a launch's epoch.csv.
-struct EpochOfLaunch {
-  int launch = 0;
-  const ResultRow* row = nullptr;
-};
-using EpochRows = std::vector<EpochOfLaunch>;
-
-EpochRows epochs_in(const StoredRun& run) {
-  EpochRows rows;
-  for (const LaunchRows& launch : run.launches_of(epoch_schema())) {
-    for (const ResultRow& row : launch.cases) {
-      const bool usable = row.get("status") == "ok" && number_in(row, "seconds") > 0;
-      if (usable) rows.push_back({launch.launch, &row});
-    }
-  }
-  return rows;
-}
-
 bool is_strategy(const ResultRow& row) {
   const std::string& sync = row.get("gradient_sync");
   return number_in(row, "ranks") > 1 && !is_share(row) && sync != "none" &&
@@ -65,50 +47,34 @@ EpochLeg leg_of(const ResultRow& row) {
   return leg;
 }
 
-void add(std::vector<EpochLeg>& legs, const ResultRow& row) {
-  EpochLeg leg = leg_of(row);
-  auto found = std::ranges::find(legs, leg.at, &EpochLeg::at);
-  if (found == legs.end()) found = legs.insert(legs.end(), std::move(leg));
-  found->launches.push_back(sample_of(row));
+/// The cell's launches.
+EpochLeg leg_of(const Cell& cell) {
+  EpochLeg leg = leg_of(cell.row);
+  for (const CellLaunch& launch : cell.launches) {
+    if (launch.ok()) leg.launches.push_back(sample_of(launch.row));
+  }
+  return leg;
 }
 
-/// What all launches say of the case on one rank that `one` is a row of.
-EpochRows of_its_case(const ResultRow& one, const EpochRows& rows) {
-  EpochRows found;
-  for (const EpochOfLaunch& epoch : rows) {
-    const auto same = [&](const char* column) { return epoch.row->get(column) == one.get(column); };
-    if (same("case_id") && same("ranks") && same("origin")) found.push_back(epoch);
-  }
-  return found;
-}
-
-/// Of that case, over launches.
-double step_seconds(const ResultRow& one, const EpochRows& rows) {
-  std::vector<double> seconds;
-  for (const auto& [launch, row] : of_its_case(one, rows)) {
-    seconds.push_back(number_in(*row, "seconds") / leg_of(*row).steps());
-  }
-  return median_of(seconds);
-}
+double step_seconds(const Cell& cell) { return median_of(cell.seconds) / leg_of(cell.row).steps(); }
 
 /// The plain loop on one rank: with all images of a step, and with those of one of N ranks.
-void add_shares(PredictionCase& of, const ResultRow& like, const EpochRows& rows,
-                const std::vector<const ResultRow*>& legs) {
-  const ResultRow* const whole = bases_of(like, legs).raw;
+void add_shares(PredictionCase& of, const ResultRow& like, const std::vector<Cell>& epochs) {
+  const Cell* const whole = bases_of(like, epochs).raw;
   if (whole == nullptr) return;
   std::set<int> all_ranks;
-  for (const ResultRow* const leg : legs) {
-    if (is_share(*leg)) all_ranks.insert(static_cast<int>(number_in(*leg, "share_of")));
+  for (const Cell& cell : epochs) {
+    if (is_share(cell.row)) all_ranks.insert(static_cast<int>(number_in(cell.row, "share_of")));
   }
   for (const int ranks : all_ranks) {
     const auto is_its = [&](const ResultRow& row) {
       return row.get("gradient_sync") == "none" && row.get("share_of") == std::to_string(ranks) &&
              row.get("origin") == like.get("origin");
     };
-    const ResultRow* const share = nearest(legs, like, number_in(like, "samples") / ranks, is_its);
+    const Cell* const share = nearest(epochs, like, number_in(like, "samples") / ranks, is_its);
     if (share == nullptr) continue;
-    const double relative = step_seconds(*share, rows) / step_seconds(*whole, rows);
-    of.shares.push_back({ranks, {number_in(*share, "batch"), relative}});
+    const double relative = step_seconds(*share) / step_seconds(*whole);
+    of.shares.push_back({ranks, {number_in(share->row, "batch"), relative}});
   }
 }
 
@@ -176,10 +142,10 @@ std::string algorithm_of(std::string_view strategy, const ResultRow& like) {
   return why_not_carried("direct", like.get("transport")).empty() ? "direct" : "ring";
 }
 
-void add_profiles(CaseOfRun& found, const Profiles& profiles, const std::set<int>& launches) {
-  for (const int launch : launches) {
-    const auto profile = profiles.find(launch);
-    if (profile != profiles.end()) found.of.profiles.push_back(profile->second);
+void add_profiles(CaseOfRun& found, const Profiles& profiles, const Cell& one) {
+  for (const CellLaunch& launch : one.launches) {
+    const auto profile = profiles.find(launch.number);
+    if (launch.ok() && profile != profiles.end()) found.of.profiles.push_back(profile->second);
   }
   if (found.of.profiles.empty()) {
     found.missing = fmt::format("no step of {} on one rank was recorded: the study's record_trace",
@@ -189,7 +155,7 @@ void add_profiles(CaseOfRun& found, const Profiles& profiles, const std::set<int
 
 /// All but the legs.
 CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles& profiles,
-                    const EpochRows& rows, const FitModel& model) {
+                    const std::vector<Cell>& epochs, const FitModel& model) {
   CaseOfRun found{{}, like};
   PredictionCase& of = found.of;
   of.strategy = like.get("gradient_sync");
@@ -215,10 +181,8 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
     found.missing = fmt::format("there is no formula for gradient sync {}", of.strategy);
     return found;
   }
-  std::vector<const ResultRow*> legs;
-  for (const EpochOfLaunch& epoch : rows) legs.push_back(epoch.row);
-  const Bases bases = bases_of(like, legs);
-  const ResultRow* const one = bases.one;
+  const Bases bases = bases_of(like, epochs);
+  const Cell* const one = bases.one;
   if (one == nullptr) {
     found.missing =
         bases.other_origin.empty()
@@ -227,12 +191,7 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
     return found;
   }
   of.one = leg_of(*one);
-  std::set<int> launches;
-  for (const auto& [launch, row] : of_its_case(*one, rows)) {
-    of.one.launches.push_back(sample_of(*row));
-    launches.insert(launch);
-  }
-  if (of.strong) add_shares(of, like, rows, legs);
+  if (of.strong) add_shares(of, like, epochs);
   add_curves(of, run, like);
   if (of.curves.empty()) {
     const std::string& transport = like.get("transport");
@@ -241,7 +200,7 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
                         : fmt::format("no allreduce of floats was measured over {}", transport);
     return found;
   }
-  add_profiles(found, profiles, launches);
+  add_profiles(found, profiles, *one);
   return found;
 }
 
@@ -249,20 +208,20 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
 
 std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profiles,
                                     const FitModel& model) {
-  const EpochRows rows = epochs_in(run);
+  const std::vector<Cell> epochs = cells_of(run.launches_of(epoch_schema()));
   std::vector<CaseOfRun> cases;
   std::vector<std::string> ids;  // with the origin: of one case, more ranks may share a core
-  for (const auto& [launch, row] : rows) {
-    if (!is_strategy(*row)) continue;
-    const std::string its = row->get("case_id") + "/" + row->get("origin");
+  for (const Cell& cell : epochs) {
+    if (!is_strategy(cell.row) || cell.seconds.empty()) continue;
+    const std::string its = cell.row.get("case_id") + "/" + cell.row.get("origin");
     auto id = std::ranges::find(ids, its);
     if (id == ids.end()) {
       id = ids.insert(ids.end(), its);
-      cases.push_back(case_like(*row, run, profiles, rows, model));
+      cases.push_back(case_like(cell.row, run, profiles, epochs, model));
     }
     CaseOfRun& found = cases[static_cast<std::size_t>(id - ids.begin())];
-    add(found.of.legs, *row);
-    if (number_in(*row, "ranks") > number_in(found.like, "ranks")) found.like = *row;
+    found.of.legs.push_back(leg_of(cell));
+    if (number_in(cell.row, "ranks") > number_in(found.like, "ranks")) found.like = cell.row;
   }
   for (CaseOfRun& found : cases) {
     std::ranges::sort(found.of.legs, {}, &EpochLeg::at);
