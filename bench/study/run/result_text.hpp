@@ -13,7 +13,7 @@ namespace scalebench {
 // Results as lines that a regular expression can pick up from a job's log:
 //   scalebench: metric=NAME LABEL=WORD ... value=NUMBER
 // Words consist of [A-Za-z0-9_.+-]; the labels of a metric are always the same, in the same order.
-// No two lines of a metric have the same: what else they differ in follows.
+// The last, case_id, tells lines apart that have all others in common.
 
 /// One line for each metric of each row that is `ok` and has it: of scaling.csv efficiency, speedup
 /// and epoch_seconds, of throughput.csv (all ranks) images_per_s, of allreduce.csv busbw_gb_per_s.
