@@ -347,10 +347,6 @@ std::map<int, std::vector<ResultRow>> cases_in(StoredRun& run, const Schema& sch
 
 }  // namespace
 
-bool is_recovery(const Manifest& manifest) {
-  return manifest.study == kRecoveryStudy && manifest.config.empty();
-}
-
 std::map<int, fs::path> traces_of(const fs::path& run) {
   std::map<int, fs::path> traces;
   if (!fs::exists(run / kLaunches)) return traces;

@@ -74,10 +74,6 @@ struct StoredRun {
   const std::vector<LaunchRows>& launches_of(const Schema& schema) const;
 };
 
-inline constexpr const char* kRecoveryStudy = "recover";
-/// Whether `scalebench recover` made it: a run without a config, in which a rank was to fail.
-bool is_recovery(const Manifest& manifest);
-
 enum class WithSamples { no, yes };
 
 /// Steps that launches recorded, by the launch's number.

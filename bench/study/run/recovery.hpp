@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a fault costs a training: from the milestones that bench_epoch left in the start that was
-// hit, in the one that went on, and in one that nothing disturbed.
+// hit, and in the one that went on from the last checkpoint.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,6 @@
 #include "bench/cli/console.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/record/manifest.hpp"
-#include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
 
 namespace scalebench {
@@ -38,19 +38,17 @@ struct TrainingStart {
   std::string host{};  // that the launcher runs on
 };
 
-/// Fills in the columns of recovery.csv that follow from three starts. What is not known stays
-/// empty: it did not happen, or on a host with another clock. `event`: "killed" or "stopped".
-/// `samples_per_step`: of all ranks. Throws Error when the fault is not among `hit`'s milestones.
-void set_recovery(ResultRow& row, std::string_view event, const TrainingStart& hit,
-                  const TrainingStart& resumed, const TrainingStart& undisturbed,
-                  double samples_per_step);
+/// What the manifest's `recovery` says of two starts, as results/README.md has it. What is not
+/// known is null: it did not happen, or on a host with another clock. `event`: "killed" or
+/// "stopped". `samples_per_step`: of all ranks. Throws Error when the fault is not among `hit`'s
+/// milestones.
+nlohmann::json recovery_of(std::string_view event, const TrainingStart& hit,
+                           const TrainingStart& resumed, double samples_per_step);
 
-/// Whether two checkpoints hold the same parameters and optimizer memory, bit for bit; their
-/// headers hold measured seconds. Throws UsageError for a file that is no checkpoint.
-bool same_tensors(const std::filesystem::path& a, const std::filesystem::path& b);
+/// The manifest's `recovery` for people, a line each.
+std::string recovery_text(const nlohmann::json& recovery);
 
-// One training three times: undisturbed, with a rank that is killed or stopped, and on from the
-// last checkpoint. As a run of its own, with recovery.csv.
+// One training twice: with a rank that is killed or stopped, and on from the last checkpoint.
 
 struct RecoveryPlan {
   std::string fault;     // "kill" or "stop"
@@ -59,8 +57,6 @@ struct RecoveryPlan {
   int nodes = 1, per_node = 2;  // whose product they are
   int epochs = 3;
   int checkpoint_every = 1;            // epochs
-  int repetitions = 1;                 // each beside an undisturbed training, in random order
-  std::uint64_t seed = 1;              // of that order
   std::vector<std::string> arguments;  // of bench_epoch: what is trained
   LaunchSettings settings;
   double deadline_seconds = 3600;  // of one start
@@ -73,19 +69,9 @@ struct RecoveryPlan {
 PlannedLaunch launch_of(const RecoveryPlan& plan, int number, const std::string& name,
                         const std::vector<std::string>& more);
 
-/// Measures all repetitions and writes recovery.csv, samples.csv and the manifest, sealed unless
-/// `stop` became true. Returns the rows of recovery.csv. Throws UsageError for what bench_epoch
-/// refuses.
-std::vector<ResultRow> measure_recovery(const RecoveryPlan& plan, const ResultsFolder& folder,
-                                        Manifest manifest, const std::atomic<bool>& stop,
-                                        Console& console);
-
-/// A checkpoint promises the training that was never disturbed: whether both ended in the same
-/// bits, in a row that has the rest and the status ok. Else it is `wrong`, but with a strategy
-/// whose sums depend on time: then the note says so.
-void set_same_bits(ResultRow& row, bool same);
-
-/// A line for each repetition, and their medians.
-std::string recovery_table(const std::vector<ResultRow>& rows);
+/// Measures it and returns the manifest that it wrote: with `recovery`, and sealed, unless `stop`
+/// became true. Throws UsageError for what bench_epoch refuses.
+Manifest measure_recovery(const RecoveryPlan& plan, const ResultsFolder& folder, Manifest manifest,
+                          const std::atomic<bool>& stop, Console& console);
 
 }  // namespace scalebench

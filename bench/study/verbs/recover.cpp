@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench recover: a rank is killed or stopped in the middle of a training with checkpoints, and
-// the training goes on from the last of them: what did that cost? Exit: ok; incomplete: a
-// repetition failed, or ended in another model than the undisturbed training.
+// the training goes on from the last of them: what did that cost? Exit: ok; incomplete: it did not
+// go on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/help.hpp"
 #include "bench/program/fault.hpp"
-#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/study/run/recovery.hpp"
 #include "bench/study/run/resolved_study.hpp"
@@ -50,7 +49,6 @@ RecoveryPlan plan_of(const RecoverOptions& options) {
   require_positive("--ranks", plan.ranks);
   require_positive("--epochs", plan.epochs);
   require_positive("--checkpoint-every", plan.checkpoint_every);
-  require_positive("--repeat", plan.repetitions);
   if (!(plan.deadline_seconds > 0) || std::isinf(plan.deadline_seconds)) {
     fail<UsageError>("--deadline {}: must be more than 0 seconds", plan.deadline_seconds);
   }
@@ -73,8 +71,7 @@ RecoveryPlan plan_of(const RecoverOptions& options) {
 /// What the launcher and the manifest need to know of it.
 ResolvedStudy study_of(const RecoverOptions& options, const RecoveryPlan& plan) {
   StudyConfig config;
-  config.name = kRecoveryStudy;
-  config.seed = plan.seed;
+  config.name = "recover";
   config.ranks = {plan.ranks};
   PlanLimits limits = limits_of(options, config);
   if (plan.ranks > limits.devices && !options.oversubscribe) {
@@ -92,9 +89,8 @@ void print(const RecoveryPlan& plan, const Console& console) {
     const PlannedLaunch launch = launch_of(plan, number, name, more);
     console.result(shell_line(command_of(launch, plan.settings, planned_folder(launch))) + "\n");
   };
-  show(1, "undisturbed", {"--checkpoint", "DIR"});
-  show(2, plan.participle(), {"--checkpoint", "DIR2", "--inject", plan.injection()});
-  show(3, "resumed", {"--checkpoint", "DIR2", "--resume", "DIR2"});
+  show(1, plan.participle(), {"--checkpoint", "DIR", "--inject", plan.injection()});
+  show(2, "resumed", {"--checkpoint", "DIR", "--resume", "DIR"});
 }
 
 ExitCode recover(const RecoverOptions& options) {
@@ -111,24 +107,16 @@ ExitCode recover(const RecoverOptions& options) {
       options.out.empty() ? ResultsFolder::create(options.results, "recover", kBytesNeededToRecover)
                           : ResultsFolder::at(options.out, kBytesNeededToRecover);
   plan.settings.run_id = folder.run_id();
-  const Manifest manifest = manifest_of(study, plan.settings);
+  Manifest manifest = manifest_of(study, plan.settings);
   for (const Warning& warning : manifest.warnings) console.warn(warning.text, warning.remedy);
   const Interruption interruption;
-  const std::vector<ResultRow> rows =
-      measure_recovery(plan, folder, manifest, interruption.stop(), console);
-  if (!rows.empty()) {
-    console.result(fmt::format("{}, {} ranks, --inject {}, a checkpoint every {} epoch(s)\n{}",
-                               options.model, plan.ranks, plan.injection(), plan.checkpoint_every,
-                               recovery_table(rows)));
-    if (rows[0].get("status") == "ok" && !rows[0].get("note").empty()) {
-      console.result(fmt::format("noticed: {}\n", rows[0].get("note")));
-    }
-  }
+  manifest = measure_recovery(plan, folder, std::move(manifest), interruption.stop(), console);
   console.note(fmt::format("results: {}", folder.path().string()));
+  console.result(fmt::format("{}, {} ranks, --inject {}, a checkpoint every {} epoch(s)\n{}",
+                             options.model, plan.ranks, plan.injection(), plan.checkpoint_every,
+                             recovery_text(manifest.recovery)));
   if (interruption.stop()) return interruption.exit_code();
-  const bool good =
-      std::ranges::all_of(rows, [](const ResultRow& row) { return row.get("status") == "ok"; });
-  return good ? ExitCode::ok : ExitCode::incomplete;
+  return manifest.recovery.at("status") == "ok" ? ExitCode::ok : ExitCode::incomplete;
 }
 
 }  // namespace
@@ -146,8 +134,6 @@ void add_recover(CLI::App& verb, Invocation& invocation) {
   const Heading method(verb, kMethod);
   add_shown(verb, "--checkpoint-every", options.plan.checkpoint_every,
             "epochs between two checkpoints");
-  add_shown(verb, "--repeat", options.plan.repetitions,
-            "times, each beside an undisturbed training, in random order");
   add_shown(verb, "--deadline", options.plan.deadline_seconds,
             "seconds after which a training that does not end is ended");
 }

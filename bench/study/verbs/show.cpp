@@ -38,9 +38,6 @@ struct ShownFile {
 /// The first that a run has is what it was for.
 std::vector<ShownFile> shown_files() {
   return {
-      {recovery_schema(),
-       {"fault", "repetition", "noticed_seconds", "restart_seconds", "down_seconds", "lost_samples",
-        "overhead_seconds", "same_parameters"}},
       {summary_schema(),
        {"model", "strategy", "scaling", "ranks", "h_seconds", "ideal_seconds", "measured_seconds",
         "speedup", "efficiency", "lost_seconds", "largest_loss", "largest_loss_seconds", "trust"}},
@@ -133,14 +130,16 @@ ExitCode show_run(const ShowOptions& options) {
     if (torn) console.warn(torn_text(options.run / schema.file), "scalebench verify");
     return rows;
   };
+  if (!manifest.recovery.is_null()) {
+    console.result(options.format == "json"
+                       ? document({{"run", options.run.string()}, {"recovery", manifest.recovery}})
+                       : recovery_text(manifest.recovery));
+    return ExitCode::ok;
+  }
   if (options.format == "table") {
-    const std::vector<ResultRow> recoveries = rows_of(recovery_schema());
-    std::string text = recoveries.empty() ? "" : recovery_table(recoveries);
-    if (text.empty()) {
-      text = result_text(
-          rows_of(summary_schema()),
-          {rows_of(throughput_schema()), rows_of(allreduce_schema()), rows_of(kernels_schema())});
-    }
+    const std::string text = result_text(
+        rows_of(summary_schema()),
+        {rows_of(throughput_schema()), rows_of(allreduce_schema()), rows_of(kernels_schema())});
     if (!text.empty()) {
       console.result(text);
       return ExitCode::ok;
@@ -155,8 +154,8 @@ ExitCode show_run(const ShowOptions& options) {
     return ExitCode::ok;
   }
   fail<UsageError>(
-      "{} has no results to show: it holds none of recovery.csv, summary.csv, epoch.csv, "
-      "throughput.csv, allreduce.csv and kernels.csv",
+      "{} has no results to show: it holds none of summary.csv, epoch.csv, throughput.csv, "
+      "allreduce.csv and kernels.csv",
       options.run.string());
 }
 

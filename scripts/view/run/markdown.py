@@ -25,7 +25,7 @@ MOST = 200
 
 
 def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
-    kinds = kinds_of(run)
+    kinds = kinds_of(run, manifest)
     bold, how, command = unfinished(run, manifest, check)
     found = results(run)
     sentences = [bullet(sentence(row, apart(found))) for row in found[:MOST]]
@@ -42,7 +42,7 @@ def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
         "\n".join(sentences),
         f"{TITLE}\n\n" + "\n".join(checks) if checks else "",
         " ".join(text_of(note) for note in origin_notes(origin for _, origin in kinds)),
-        scaling(run) or measurements(run), failures(run, manifest),
+        scaling(run) or measurements(run, manifest), failures(run, manifest),
         f"Run {text_of(manifest.text('run_id') or run.name)}, SHA-256 of manifest.json: {manifest.sha256 or 'none'}. {text_of(''.join(check), 500)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -75,7 +75,7 @@ def scaling_line(row: Row, columns: tuple[str, ...]) -> list[str]:
     return [text_of(cell) for cell in (workload(row), how(row, *columns), row.ranks(), row["origin"], *times, three_digits(row.number("speedup")), efficiency)]
 
 
-def measurements(run: Path) -> str:
+def measurements(run: Path, manifest: Manifest) -> str:
     """Of a run without a scaling study: its tables in short."""
     rows = usable(read_rows(run, "allreduce.csv"))
     names = short_names(list(grouped(rows, ALLREDUCE)), ALLREDUCE)
@@ -104,7 +104,7 @@ def measurements(run: Path) -> str:
         listed("Epochs", ["workload", *HEAD], epochs, "epoch.csv"),
         listed("Allreduce", ["algorithm", "over", "N", "origin", "size", "time", "bus bandwidth, GB/s"], allreduce, "allreduce.csv"),
         listed("Throughput", ["model", "device", "dtype", "step", "batch", "N", "origin", "images/s"], throughput, "throughput.csv"),
-        listed(recovery.TITLE, list(recovery.HEAD), list(map(recovery.cells, recovery.recoveries(run))), "recovery.csv"),
+        listed(recovery.TITLE, list(recovery.HEAD), recovery.rows(manifest), "manifest.json"),
         listed("Kernels", ["kernel", "device", "dtype", "time", "GB/s", "GFLOP/s"], kernels, "kernels.csv"),
     ]
     return "\n\n".join(filter(None, parts))
@@ -118,6 +118,6 @@ def listed(title: str, head: list[str], rows: list[list[str]], rest: str) -> str
 
 
 def failures(run: Path, manifest: Manifest) -> str:
-    failed = unsuccessful(run, manifest)
+    failed = unsuccessful(manifest)
     rows = [[text_of(launch.get(name, "")) for name in ("number", "program", "ranks", "status", "note")] for launch in failed[:MOST]]
     return "## Failed launches\n\n" + table(["launch", "program", "N", "status", "why"], rows) if rows else ""

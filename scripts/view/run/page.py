@@ -82,7 +82,7 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
             cost_models(run),
             throughput(run),
             kernels(run),
-            recovery(run),
+            recovery(manifest),
             provenance.failures(run, manifest),
             provenance.environment(manifest),
             provenance.footer(run, manifest, check),

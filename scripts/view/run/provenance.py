@@ -16,7 +16,7 @@ from view.run.cards import cards, unsure
 from view.run.seal import Check, how_to_resume
 from view.tables.hosts import between_hosts, no_suspect, suspects
 
-FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv", "recovery.csv")
+FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
 NAMES = (
     "bench",
     "kernel",
@@ -50,7 +50,7 @@ def title_of(run: Path, manifest: Manifest) -> str:
 def unfinished(run: Path, manifest: Manifest, check: Check) -> tuple[str, str, str]:
     """What is missing: (in bold, how to go on, the command for it); ('', '', '') where nothing is."""
     status, launches = manifest.text("status"), manifest.records("launches")
-    failures = [launch for launch in unsuccessful(run, manifest) if launch.get("status") == "failed"]
+    failures = [launch for launch in unsuccessful(manifest) if launch.get("status") == "failed"]
     failed, refused = len(failures), all(launch.get("note", "").partition(":")[0] == "exit code 2" for launch in failures)
     partial = status not in ("complete", "")
     words = f"{failed} of {len(launches)} launch{'es' if len(launches) != 1 else ''} failed"
@@ -78,11 +78,11 @@ def planned(run: Path) -> int:
 
 def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
     """The first thing a reader sees: what was measured, how well it scaled, what is missing."""
-    kinds = kinds_of(run)
+    kinds = kinds_of(run, manifest)
     counts: Counter[str] = Counter()
     for (status, _), number in kinds.items():
         counts[status] += number
-    failures = counts["failed"] + counts["wrong"] + len(unsuccessful(run, manifest))
+    failures = counts["failed"] + counts["wrong"] + len(unsuccessful(manifest))
     partial = manifest.text("status") not in ("complete", "")
     words = [f"{number} {status}" for status, number in counts.items()]
     lines: list[object] = []
@@ -120,10 +120,11 @@ def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
     return element("div", *lines, css=css)
 
 
-def kinds_of(run: Path) -> Counter[tuple[str, str]]:
-    """How many rows there are of each status and origin."""
+def kinds_of(run: Path, manifest: Manifest) -> Counter[tuple[str, str]]:
+    """How many rows there are of each status and origin; a recovery counts as one."""
+    recovery = manifest.text("recovery", "status")
     # As a stream: there may be a hundred thousand, and only these two columns are asked for.
-    return Counter((row["status"] or "unknown", row["origin"]) for name in FILES for row in each_row(run, name))
+    return Counter({(recovery, manifest.text("origin")): 1} if recovery else {}) + Counter((row["status"] or "unknown", row["origin"]) for name in FILES for row in each_row(run, name))
 
 
 def throttled(run: Path) -> str:
@@ -153,9 +154,9 @@ def origin_notes(origins: Iterable[str]) -> list[str]:
     return [f"{origin}: {ORIGINS[origin]}." for origin in dict.fromkeys(origins) if origin in ORIGINS]
 
 
-def unsuccessful(run: Path, manifest: Manifest) -> list[dict[str, str]]:
-    # A recovery has launches that are killed on purpose, and of those that should not have failed a row.
-    fine = ("ok", "", "failed") if (run / "recovery.csv").exists() else ("ok", "")
+def unsuccessful(manifest: Manifest) -> list[dict[str, str]]:
+    # A recovery has a launch that is hit on purpose.
+    fine = ("ok", "", "failed") if manifest.text("recovery", "status") else ("ok", "")
     return [launch for launch in manifest.records("launches") if launch.get("status", "") not in fine]
 
 
@@ -217,7 +218,7 @@ def failures(run: Path, manifest: Manifest) -> Html:
             element("span", launch.get("status", ""), css="bad"), launch.get("note", ""),
             element("code", launch.get("command", "")),
         ]
-        for launch in unsuccessful(run, manifest)
+        for launch in unsuccessful(manifest)
     ]  # fmt: skip
     if launches:
         head = ["launch", "program", "N", "status", "why", "command"]

@@ -1,41 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-# The report's table of what a lost rank cost a training, from recovery.csv.
+# The report's table of what a lost rank cost a training, from the manifest.
 from __future__ import annotations
 
-from pathlib import Path
-
+from view.manifest import Manifest
 from view.numbers import duration
 from view.page import Html, element, section, table
-from view.rows import Row, read_rows
 
 TITLE = "What a lost rank costs"
-HEAD = ("repetition", "noticed", "ended", "restart", "down", "lost images", "overhead", "same bits")
+HEAD = ("noticed", "ended", "restart", "down", "lost images")
 
 
-def recoveries(run: Path) -> list[Row]:
-    """A training whose bits differ is wrong, and its times count all the same."""
-    return [row for row in read_rows(run, "recovery.csv") if row["status"] in ("ok", "wrong")]
+def rows(manifest: Manifest) -> list[list[str]]:
+    """One, as HEAD has it; none of a run that is no recovery, or has nothing to tell."""
+    if manifest.text("recovery", "status") != "ok":
+        return []
+    times = [duration(float(manifest.text("recovery", f"{name}_seconds") or "nan")) for name in ("noticed", "ended", "restart", "down")]
+    return [[*times, manifest.text("recovery", "lost_samples").removesuffix(".0")]]
 
 
-def cells(row: Row) -> list[str]:
-    """Of a repetition, as HEAD has them."""
-    early = [duration(row.number(f"{name}_seconds")) for name in ("noticed", "detection", "restart", "down")]
-    same = row["same_parameters"] == "1"
-    bits = "yes" if same else "no, by time" if row["status"] == "ok" else "NO"
-    return [row["repetition"], *early, row["lost_samples"], duration(row.number("overhead_seconds")), bits]
-
-
-def what_was_done(row: Row) -> str:
-    training = " · ".join(filter(None, (row["model"], row["gradient_sync"], f"{row.ranks()} ranks")))
-    kind, _, where = row["fault"].partition(":")
-    rank, _, step = where.partition("@")
-    fault = f"rank {rank} {'killed' if kind == 'kill' else 'stopped'} at step {step}"
-    return f"{training}: {fault}. Noticed, ended and down count from the fault."
-
-
-def recovery(run: Path) -> Html:
-    rows = recoveries(run)
-    if not rows:
+def recovery(manifest: Manifest) -> Html:
+    if not rows(manifest):
         return Html("")
-    shown = table(HEAD, [cells(row) for row in rows], numbers=range(7), rest="recovery.csv")
-    return section(TITLE, element("p", what_was_done(rows[0]), css="muted"), shown)
+    kind, _, where = manifest.text("recovery", "fault").partition(":")
+    rank, _, step = where.partition("@")
+    fault = f"Rank {rank} was {'killed' if kind == 'kill' else 'stopped'} at step {step}. Noticed, ended and down count from there."
+    return section(TITLE, element("p", fault, css="muted"), table(HEAD, rows(manifest), numbers=range(5)))
