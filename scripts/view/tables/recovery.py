@@ -20,7 +20,8 @@ def rows(manifest: Manifest) -> list[list[str]]:
 
 def recovery(manifest: Manifest) -> Html:
     if not rows(manifest):
-        return Html("")
+        failed = manifest.text("recovery", "status") == "failed"
+        return section(TITLE, element("p", f"The training did not go on: {manifest.text('recovery', 'note')}")) if failed else Html("")
     kind, _, where = manifest.text("recovery", "fault").partition(":")
     rank, _, step = where.partition("@")
     fault = f"Rank {rank} was {'killed' if kind == 'kill' else 'stopped'} at step {step}. Noticed, ended and down count from there."
