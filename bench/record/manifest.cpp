@@ -125,7 +125,7 @@ static void members(auto& visit, Manifest& manifest) {
   visit("suspects", manifest.suspects);
   visit("suspect_line", manifest.suspect_line);
   visit("job", manifest.job);
-  visit("recovery", manifest.recovery);
+  visit.maybe("recovery", manifest.recovery);
   visit("files", manifest.files);
 }
 

@@ -268,7 +268,7 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     verification.notes.emplace_back("the run has not ended: nothing is published yet");
     return verification;
   }
-  if (!run.manifest.recovery.is_null()) {
+  if (run.manifest.recovery) {
     verification.notes.emplace_back(
         "a run of recover tells what happened to its programs: no samples are behind that");
     return verification;

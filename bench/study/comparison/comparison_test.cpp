@@ -291,7 +291,7 @@ TEST(Report, NamesTheBoundOfAPThatWouldRoundToNothing) {
 }
 
 TEST(Report, HasOneTableOfCosts) {
-  Cost cost{{"p3", "V100", 4, 8, 15.7, 3.6, "today", "list"}, "run", "id", "measured"};
+  Cost cost{{"p3", "V100", 4, 8, 3.6, "today", "list"}, "run", "id", "measured"};
   cost.label = "epoch mlp N=4";
   cost.images = 50000;
   cost.whole = true;

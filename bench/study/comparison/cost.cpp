@@ -14,7 +14,7 @@
 namespace scalebench {
 namespace {
 
-constexpr double kMillion = 1e6, kGib = 1024.0 * 1024 * 1024;
+constexpr double kMillion = 1e6;
 
 double number_at(const ResultRow& row, std::string_view column) {
   return row.schema().has(column) ? number_in(row, column) : std::nan("");
@@ -91,19 +91,6 @@ void require_possible(const Cost& cost, const ResultRow& row, int each) {
   }
 }
 
-/// Weights, gradients and what the optimizer keeps beside each weight: the least that a rank holds.
-double least_memory(const ResultRow& row) {
-  constexpr std::array<std::string_view, 7> kWholeOptimizer{
-      "none", "one_device", "mirrored", "multi_worker", "naive", "bucketed_overlap", "horovod"};
-  const std::string sync = text_in(row, "gradient_sync"), dtype = text_in(row, "dtype");
-  if (sync == "model_split") return std::nan("");  // a rank holds some of the layers
-  const std::string optimizer = text_in(row, "optimizer");
-  const bool whole = std::ranges::find(kWholeOptimizer, sync) != kWholeOptimizer.end();
-  const int kept = !whole ? 0 : optimizer == "adam" ? 2 : optimizer == "sgd" ? 1 : 0;
-  const double each = dtype == "double" ? 8 : dtype.empty() || dtype == "float" ? 4 : 2;
-  return number_at(row, "parameters") * each * (2 + kept);
-}
-
 void add_note(Cost& cost, const std::string& text) {
   cost.note += (cost.note.empty() ? "" : "; ") + text;
 }
@@ -122,7 +109,6 @@ Cost cost_of(const std::string& run_id, const Cell& cell, const Instance& instan
   require_possible(cost, row, each);
   const double needed = std::ceil(static_cast<double>(cost.ranks) / each);
   const double used = number_at(row, "nodes");
-  cost.on_cpu = is_cpu(row);
   if (cell.measured() && text_in(row, "device").empty()) {
     add_note(cost, fmt::format("taken to be on the instance's {}: the rows name no device",
                                instance.gpu_model));
@@ -133,7 +119,6 @@ Cost cost_of(const std::string& run_id, const Cell& cell, const Instance& instan
   cost.nodes = used > needed ? used : needed;
   cost.whole = cost.ranks == cost.nodes * each;
   cost.images = cost.steps ? kMillion : number_at(row, "samples");
-  cost.least_memory = least_memory(row);
   if (!cell.measured()) return cost;
   if (!cost.steps) cost.seconds = cell.seconds;
   for (const double rate : cell.images_per_s) {
@@ -163,44 +148,6 @@ std::vector<Cost> costs_of(const std::string& run_id, const std::vector<Cell>& c
   return costs;
 }
 
-std::vector<Cost> predicted_costs(const std::vector<Cost>& from, const Instance& to) {
-  std::vector<Cost> costs;
-  for (const Cost& measured : from) {
-    if (measured.steps || !measured.is_timed()) continue;
-    const Instance& instance = measured.instance;
-    for (const Instance* const one : {&instance, &to}) {
-      if (one->gpus > 0 && !std::isnan(one->fp32_tflops_per_gpu)) continue;
-      fail<UsageError>("--predict {}: the catalog has no fp32 TFLOPS of {}", to.name, one->name);
-    }
-    if (measured.on_cpu) {
-      fail<UsageError>("--predict {}: {} was measured on CPUs, of which TFLOPS of GPUs say nothing",
-                       to.name, measured.run_id);
-    }
-    Cost& cost = costs.emplace_back(measured);
-    cost.instance = to;
-    cost.origin = "predicted";
-    cost.nodes = std::ceil(static_cast<double>(cost.ranks) / to.gpus);
-    cost.whole = cost.ranks == cost.nodes * to.gpus;
-    const double base = instance.fp32_tflops_per_gpu, other = to.fp32_tflops_per_gpu;
-    cost.seconds = {measured.time().value * base / other};
-    cost.note =
-        fmt::format("{} of {} x {}/{} fp32 TFLOPS a GPU; links and network are not looked at",
-                    show_time(measured.time().value), instance.name, base, other);
-    const double room = to.gpu_memory_gib * kGib;
-    if (std::isnan(cost.least_memory + room)) {
-      add_note(cost, "whether a GPU's memory holds it is not known");
-    } else if (cost.least_memory > room) {
-      cost.status = "skipped";
-      cost.note = fmt::format(
-          "{} needs {:.3g} GiB or more of a GPU for weights, gradients and optimizer, and one of "
-          "{} "
-          "has {:g} GiB",
-          cost.workload, cost.least_memory / kGib, to.name, to.gpu_memory_gib);
-    }
-  }
-  return costs;
-}
-
 void mark_efficient(std::vector<Cost>& costs) {
   const auto counts = [](const Cost& cost) {
     return cost.whole && cost.is_timed() && !std::isnan(cost.usd() + cost.images);
@@ -211,7 +158,7 @@ void mark_efficient(std::vector<Cost>& costs) {
     const double seconds = cost.time().value / cost.images, usd = cost.usd() / cost.images;
     cost.efficient = std::ranges::none_of(costs, [&](const Cost& other) {
       if (!counts(other) || other.workload != cost.workload) return false;
-      if (other.origin != cost.origin && cost.origin != "predicted") return false;
+      if (other.origin != cost.origin) return false;
       const double s = other.time().value / other.images, u = other.usd() / other.images;
       return s <= seconds && u <= usd && (s < seconds || u < usd);
     });
@@ -223,8 +170,7 @@ ResultRow cost_row(const Cost& cost) {
   row.set("run_id", cost.run_id).set("case_id", cost.case_id).set("origin", cost.origin);
   row.set("status", cost.status).set("note", cost.note).set("instance", cost.instance.name);
   row.set("workload", cost.workload).set("label", cost.label).set("ranks", cost.ranks);
-  row.set("nodes", cost.nodes).set("images", cost.images);
-  if (cost.origin != "predicted") row.set("launches", cost.seconds.size());
+  row.set("nodes", cost.nodes).set("images", cost.images).set("launches", cost.seconds.size());
   row.set("best", !cost.whole ? "part" : cost.efficient ? "yes" : "no");
   if (!cost.is_timed()) return row;
   const LaunchInterval time = cost.time();

@@ -21,14 +21,12 @@ struct Cost {
   std::string workload{};  // "resnet50 imagenet strong", "resnet50 training steps"
   std::string label{};     // of the cell
   int ranks = 0;
-  double nodes = 1;    // instances that are paid
-  bool whole = false;  // the ranks fill them; a part of one is billed as a whole one
-  bool on_cpu = false;
+  double nodes = 1;               // instances that are paid
+  bool whole = false;             // the ranks fill them; a part of one is billed as a whole one
   bool steps = false;             // training steps alone: no synchronisation, input and evaluation
   double images = std::nan("");   // of an epoch, or a million; NaN: an import does not say
   std::vector<double> seconds{};  // for them, of each launch
-  double least_memory = std::nan("");  // bytes of each rank, at least; NaN: not known
-  bool efficient = false;              // nothing else of the workload is as fast and as cheap
+  bool efficient = false;         // nothing else of the workload is as fast and as cheap
 
   bool is_timed() const { return status == "ok" && !seconds.empty(); }
   /// The median of the launches, with its interval.
@@ -47,13 +45,7 @@ struct Cost {
 std::vector<Cost> costs_of(const std::string& run_id, const std::vector<Cell>& cells,
                            const Instance& instance);
 
-/// The epochs on `to`, if time went with the fp32 TFLOPS of one GPU and with nothing else. Where a
-/// GPU of `to` is known not to hold what was trained, that is `skipped` and its note says why.
-/// Throws UsageError where TFLOPS say nothing: CPU ranks, unknown TFLOPS.
-std::vector<Cost> predicted_costs(const std::vector<Cost>& from, const Instance& to);
-
-/// Sets `efficient` among the whole instances of each workload and origin. A prediction is also
-/// beaten by what is none, and beats nothing but predictions.
+/// Sets `efficient` among the whole instances of each workload and origin.
 void mark_efficient(std::vector<Cost>& costs);
 
 ResultRow cost_row(const Cost& cost);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What epochs cost, by hand: whole instances and parts of one, predictions, and what memory holds.
+// What epochs cost, by hand: whole instances and parts of one.
 #include "bench/study/comparison/cost.hpp"
 
 #include <gmock/gmock.h>
@@ -16,10 +16,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-Instance p3() {
-  return {"p3.8xlarge", "NVIDIA V100 SXM2", 4, 32, 15.7, 12.24, "2026-07-20", "list"};
-}
-Instance g2() { return {"g2.2xlarge", "NVIDIA GRID K520", 1, 8, 2.45, 0.65, "2026-07-20", "list"}; }
+Instance p3() { return {"p3.8xlarge", "NVIDIA V100 SXM2", 4, 32, 12.24, "2026-07-20", "list"}; }
+Instance g2() { return {"g2.2xlarge", "NVIDIA GRID K520", 1, 8, 0.65, "2026-07-20", "list"}; }
 
 Cell epoch(int ranks, double seconds, const std::string& device = "Tesla V100-SXM2-16GB") {
   Cell cell{"epoch/" + std::to_string(ranks),
@@ -126,24 +124,6 @@ TEST(Cost, LeavesOutWhatTrainsNothingAndKeepsFailuresWithTheirReason) {
   EXPECT_EQ(row.get("usd") + row.get("seconds"), "");
 }
 
-TEST(Cost, PredictsByTheRatioOfTflopsAndSaysSo) {
-  const Cost cost = predicted_costs(costs(p3(), {epoch(4, 10)}), g2())[0];
-  const ResultRow row = cost_row(cost);
-  EXPECT_EQ(row.get("origin"), "predicted");
-  EXPECT_NEAR(number_in(row, "seconds"), 10 * 15.7 / 2.45, 1e-12);
-  EXPECT_EQ(row.get("seconds_ci_low") + row.get("launches"), "") << "it was never started";
-  EXPECT_EQ(row.get("nodes"), "4") << "one GPU an instance";
-  EXPECT_THAT(cost.note, AllOf(HasSubstr("15.7/2.45 fp32 TFLOPS a GPU; links and network "
-                                         "are not looked at"),
-                               HasSubstr("memory holds it is not known")));
-  EXPECT_THAT(
-      message_of<UsageError>([] { predicted_costs(costs(p3(), {epoch(1, 1, "cpu")}), g2()); }),
-      HasSubstr("measured on CPUs"));
-  Instance unknown = g2();
-  unknown.fp32_tflops_per_gpu = std::nan("");
-  EXPECT_THROW(predicted_costs(costs(p3(), {epoch(4, 10)}), unknown), UsageError);
-}
-
 TEST(Cost, NamesNoDeviceThatTheRowsDoNotName) {
   EXPECT_EQ(costs(g2(), {epoch(1, 100, "")})[0].note,
             "taken to be on the instance's NVIDIA GRID K520: the rows name no device");
@@ -164,30 +144,6 @@ TEST(Cost, IsOfAMillionImagesWhereNoEpochWasTimed) {
   EXPECT_DOUBLE_EQ(number_in(row, "usd"), 1e6 * 12.24 / 3600 / 5000);
   EXPECT_EQ(row.get("workload"), "resnet20 training steps");
   EXPECT_EQ(costs(p3(), {steps, epoch(4, 100)}).size(), 1U) << "an epoch is what is asked for";
-  EXPECT_TRUE(predicted_costs(found, g2()).empty()) << "steps foretell no epoch";
-}
-
-/// On p3.8xlarge, for g2.2xlarge with this memory.
-Cost predicted_for(double memory_gib, const Cell& trained) {
-  Instance to = g2();
-  to.gpu_memory_gib = memory_gib;
-  return predicted_costs(costs(p3(), {trained}), to).at(0);
-}
-
-TEST(Cost, PredictsNothingForAGpuThatDoesNotHoldTheModel) {
-  Cell large = epoch(4, 10);
-  large.row.set("parameters", 300e6).set("optimizer", "adam").set("dtype", "float");
-  const Cost refused = predicted_for(4, large);
-  EXPECT_EQ(refused.status, "skipped");
-  EXPECT_EQ(cost_row(refused).get("seconds"), "");
-  EXPECT_EQ(refused.note,
-            "resnet20 cifar strong needs 4.47 GiB or more of a GPU for weights, gradients and "
-            "optimizer, and one of g2.2xlarge has 4 GiB");
-  EXPECT_EQ(predicted_for(5, large).status, "ok");
-  large.row.set("gradient_sync", "zero1");
-  EXPECT_EQ(predicted_for(4, large).status, "ok") << "each rank keeps a part of adam's";
-  large.row.set("gradient_sync", "model_split");
-  EXPECT_THAT(predicted_for(1, large).note, HasSubstr("not known"));
 }
 
 std::vector<std::string> best_of(std::vector<Cost> costs) {
@@ -197,27 +153,11 @@ std::vector<std::string> best_of(std::vector<Cost> costs) {
   return marks;
 }
 
-std::vector<Cost> joined(std::vector<Cost> costs, const std::vector<Cost>& more) {
-  costs.insert(costs.end(), more.begin(), more.end());
-  return costs;
-}
-
 TEST(Cost, MarksWhatNothingBeatsInBoth) {
   const auto found = costs(p3(), {epoch(1, 100), epoch(4, 60), saying(epoch(8, 40), "nodes", "2"),
                                   saying(epoch(16, 45), "nodes", "4")});
   EXPECT_THAT(best_of(found), testing::ElementsAre("part", "yes", "yes", "no"))
       << "a part of an instance is nothing to rent";
-  const auto foretold = predicted_costs(costs(p3(), {epoch(4, 0.1)}), g2());
-  EXPECT_THAT(best_of(joined(found, foretold)),
-              testing::ElementsAre("part", "yes", "yes", "no", "yes"))
-      << "a prediction pushes no measured one aside";
-  Instance dear = p3();
-  dear.name = "dear";
-  dear.usd_per_hour *= 2;
-  const auto beaten = predicted_costs(costs(p3(), {epoch(4, 60)}), dear);
-  EXPECT_THAT(best_of(joined(found, beaten)),
-              testing::ElementsAre("part", "yes", "yes", "no", "no"))
-      << "as fast as a measured one and twice the price";
 }
 
 }  // namespace

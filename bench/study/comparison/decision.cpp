@@ -27,8 +27,8 @@ struct InstanceType {
 double instance_seconds(const Cost& cost) { return cost.nodes * cost.time().value; }
 
 bool may_meet(const Cost& a, const Cost& b) {
-  const bool origins = a.origin == b.origin || a.origin == "predicted" || b.origin == "predicted";
-  return origins && a.workload == b.workload && std::abs(a.images / b.images - 1) <= kSameWork;
+  return a.origin == b.origin && a.workload == b.workload &&
+         std::abs(a.images / b.images - 1) <= kSameWork;
 }
 
 std::string work_of(const Cost& cost) {
@@ -117,7 +117,7 @@ std::string basis_of(const Cost& cost) {
                                 ? std::string("price ") + kUsersPrice
                             : date.starts_with("undated") ? "price " + date
                                                           : "price of " + date;
-  return fmt::format("{}{}, {}", cost.origin, cost.origin == "predicted" ? "" : count, price);
+  return fmt::format("{}{}, {}", cost.origin, count, price);
 }
 
 /// The answer with its reasons.

@@ -60,14 +60,7 @@ Instance instance_in(const CatalogRow& row) {
   instance.gpu_model = row.text("gpu_model");
   instance.gpus = row.whole("gpus", 0, kMostGpus);
   instance.vcpus = row.whole("vcpus", 1, kMostCores);
-  instance.fp32_tflops_per_gpu = std::nan("");
-  if (!row.text("fp32_tflops_per_gpu").empty()) {
-    instance.fp32_tflops_per_gpu = row.positive("fp32_tflops_per_gpu", kMostUsd);
-  }
   if (!row.optional("currency").empty()) instance.currency = row.text("currency");
-  if (!row.optional("gpu_mem_gib").empty()) {
-    instance.gpu_memory_gib = row.positive("gpu_mem_gib", kMostGib);
-  }
   instance.usd_per_hour = std::nan("");
   // A type without a price still says what is in it.
   if (row.text("usd_per_hour_on_demand").empty()) return instance;

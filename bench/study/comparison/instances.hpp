@@ -19,12 +19,10 @@ struct Instance {
   std::string gpu_model;  // empty without GPUs
   int gpus = 0;
   int vcpus = 1;
-  double fp32_tflops_per_gpu = 0;  // NaN where unknown
-  double usd_per_hour = 0;         // NaN where the catalog has none
-  std::string price_date;          // "2026-07-20", or "undated ..." as its source has none
+  double usd_per_hour = 0;  // NaN where the catalog has none
+  std::string price_date;   // "2026-07-20", or "undated ..." as its source has none
   std::string price_source;
-  double gpu_memory_gib = std::nan("");  // of one GPU; NaN where unknown
-  std::string currency = "usd";          // of the price: a word that stands beside it
+  std::string currency = "usd";  // of the price: a word that stands beside it
 };
 
 /// Throws UsageError `file:line:column: what; what is valid` for a catalog that cannot be used.

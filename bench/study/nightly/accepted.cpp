@@ -12,7 +12,6 @@
 #include "bench/record/run_name.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/run/in_turns.hpp"
-#include "bench/study/run/rerun.hpp"
 #include "bench/study/run/run.hpp"
 #include "kernels/error.hpp"
 
@@ -150,12 +149,27 @@ void measure_beside(const BesideStudy& study, const std::atomic<bool>& stop, Con
                std::move(here), stop, console);
 }
 
+std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
+                                        const std::vector<Cell>& cells,
+                                        const std::set<std::string>& suspects) {
+  std::set<std::string> entries;
+  for (const Cell& cell : cells) {
+    if (suspects.contains(cell.key)) entries.insert(cell.row.get("entry"));
+  }
+  std::erase_if(plan, [&](const PlannedLaunch& launch) {
+    return !entries.contains(launch.name) || !launch.skipped_because.empty();
+  });
+  int number = 0;
+  for (PlannedLaunch& launch : plan) launch.number = ++number;
+  return plan;
+}
+
 void measure_again(const BesideStudy& study, const std::set<std::string>& suspects,
                    const std::atomic<bool>& stop, Console& console) {
-  const StoredRun run = read_stored_run(study.options.out, WithSamples::no);
   BesideStudy again = study;
   again.options.out = rerun_name(study.options.out);
-  again.plan = plan_holding(study.plan, cells_of_entries(run), suspects, kControls);
+  const StoredRun run = read_stored_run(study.options.out, WithSamples::no);
+  again.plan = plan_holding(study.plan, cells_of(run), suspects);
   measure_beside(again, stop, console);
 }
 

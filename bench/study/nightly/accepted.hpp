@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/record/manifest.hpp"
+#include "bench/study/analysis/cells.hpp"
 #include "bench/study/run/resolved_study.hpp"
 
 namespace scalebench {
@@ -68,7 +69,13 @@ struct BesideStudy {
 
 void measure_beside(const BesideStudy& study, const std::atomic<bool>& stop, Console& console);
 
-/// Measures what holds `suspects`, keys of time cells, and two controls in as many rounds again.
+/// Of `plan`, all rounds, the launches whose entries hold one of `suspects`, which are keys of
+/// `cells`; numbered anew.
+std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
+                                        const std::vector<Cell>& cells,
+                                        const std::set<std::string>& suspects);
+
+/// Measures what holds `suspects`, keys of cells, in as many rounds again.
 void measure_again(const BesideStudy& study, const std::set<std::string>& suspects,
                    const std::atomic<bool>& stop, Console& console);
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two runs of one plan, measured in turns: two builds of which the same is asked.
+// Two runs of one plan, measured in turns: two builds of which the same is asked. What the machine
+// is like in a minute is in both sides of a ratio, and only the builds differ. Each side is a run
+// of its own, as any other; their manifests have the same `pair`, by which comparisons know that
+// rounds belong together.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <filesystem>
 
 #include "bench/cli/console.hpp"
 #include "bench/study/run/resolved_study.hpp"
@@ -21,5 +26,17 @@ bool end_run(StudyRun& run, const std::atomic<bool>& stop, Console& console);
 /// changes from round to round, so that a drift favours neither. Returns as end_run.
 bool measure_pair(ResolvedStudy a, ResolvedStudy b, const std::atomic<bool>& stop,
                   Console& console);
+
+struct BuildRuns {
+  std::array<std::filesystem::path, 2> folders;  // `out`/a and `out`/b
+  bool complete = false;                         // every launch of both has ended well
+};
+
+/// `builds`: folders of programs, as build_in takes them; the plan is that of this program. Throws
+/// UsageError as resolve and build_in do, before anything starts.
+BuildRuns measure_builds(const StudyChoice& choice,
+                         const std::array<std::filesystem::path, 2>& builds,
+                         const std::filesystem::path& out, const std::atomic<bool>& stop,
+                         Console& console);
 
 }  // namespace scalebench

@@ -180,7 +180,7 @@ nlohmann::json outcome_of(const RecoveryPlan& plan, const Trained& hit, const Tr
 
 Manifest measure_recovery(const RecoveryPlan& plan, const ResultsFolder& folder, Manifest manifest,
                           const std::atomic<bool>& stop, Console& console) {
-  manifest.recovery = {{"fault", plan.injection()}};
+  manifest.recovery = nlohmann::json{{"fault", plan.injection()}};
   write_manifest(folder.path(), manifest);
   const fs::path checkpoints = folder.path() / "checkpoints";
   const auto start = [&](const std::string& name, std::vector<std::string> more) {
@@ -197,7 +197,7 @@ Manifest measure_recovery(const RecoveryPlan& plan, const ResultsFolder& folder,
                                     : std::vector<std::string>());
   }
   fs::remove_all(checkpoints);  // they may be large
-  if (!stop) manifest.recovery.update(outcome_of(plan, hit, resumed));
+  if (!stop) manifest.recovery->update(outcome_of(plan, hit, resumed));
   manifest = updated(std::move(manifest), folder.path(), stop ? "partial" : "complete");
   write_manifest(folder.path(), manifest);
   if (!stop) seal_folder(folder.path(), manifest.files);

@@ -5,7 +5,6 @@
 // cell that both have could be tested, and no decision was asked for.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <iostream>
@@ -22,8 +21,8 @@
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/decision.hpp"
 #include "bench/study/comparison/report.hpp"
-#include "bench/study/run/builds.hpp"
 #include "bench/study/run/end.hpp"
+#include "bench/study/run/in_turns.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
@@ -36,14 +35,12 @@ constexpr std::size_t kMostRuns = 26;  // letters
 
 struct CompareOptions {
   std::vector<std::filesystem::path> runs;
-  std::string across;                    // a column; empty: none
-  std::vector<std::string> where;        // "[A:]column=value,value"
-  std::string cell;                      // a pattern of labels; empty: all
-  std::vector<std::string> instances;    // "A=p3.8xlarge"
-  std::vector<std::string> prices;       // "p3.8xlarge=12.24"
-  std::vector<std::string> predictions;  // names of instance types
-  std::filesystem::path catalog;         // empty: the one of this installation
-  double startup_seconds = 0;            // that each instance is paid for before its first epoch
+  std::string across;                  // a column; empty: none
+  std::vector<std::string> where;      // "[A:]column=value,value"
+  std::vector<std::string> instances;  // "A=p3.8xlarge"
+  std::vector<std::string> prices;     // "p3.8xlarge=12.24"
+  std::filesystem::path catalog;       // empty: the one of this installation
+  double startup_seconds = 0;          // that each instance is paid for before its first epoch
   std::string format = "table";
   std::string out;
   bool changed_only = false;
@@ -104,25 +101,6 @@ void keep_wanted(const CompareOptions& options, std::vector<ComparedRun>& runs) 
   }
 }
 
-/// Keeps of these runs' cells those that the pattern means: by key, or by label, with or without
-/// the words that tell cells of one label apart.
-void keep_meant(const std::vector<std::vector<Cell>*>& runs, const std::string& pattern) {
-  std::vector<const Cell*> all;
-  for (const std::vector<Cell>* const cells : runs) {
-    for (const Cell& cell : *cells) all.push_back(&cell);
-  }
-  std::set<std::string> keys;
-  const auto labels = labels_of(all);
-  for (const Cell* const cell : all) {
-    for (const std::string& name : {cell->key, labels.at(cell->key), label_of(cell->row)}) {
-      if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) keys.insert(cell->key);
-    }
-  }
-  for (std::vector<Cell>* const cells : runs) {
-    std::erase_if(*cells, [&](const Cell& cell) { return !keys.contains(cell.key); });
-  }
-}
-
 /// The catalog with the user's own prices in it, each dated `today`.
 std::vector<Instance> catalog_of(const CompareOptions& options, const std::string& today) {
   const std::filesystem::path own = configs_folder() / "instances.csv";
@@ -173,13 +151,6 @@ std::vector<ComparedRun> cells_of(const CompareOptions& options,
     }
   }
   keep_wanted(options, compared);
-  if (options.cell.empty()) return compared;
-  std::vector<std::vector<Cell>*> cells;
-  for (ComparedRun& run : compared) cells.push_back(&run.cells);
-  keep_meant(cells, options.cell);
-  if (std::ranges::all_of(compared, [](const ComparedRun& run) { return run.cells.empty(); })) {
-    fail<UsageError>("--cell {}: no cell of the runs matches", options.cell);
-  }
   return compared;
 }
 
@@ -219,7 +190,7 @@ void add_costs(const CompareOptions& options, const std::vector<ComparedRun>& co
   if (options.instances.empty()) return;
   const std::vector<Instance> catalog = catalog_of(options, utc_label().substr(0, 10));
   set_instances(options, catalog, report);
-  std::vector<std::vector<Cost>> costs;  // of each priced run, predictions last
+  std::vector<std::vector<Cost>> costs;  // of each priced run
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const CompareReport::Run& run = report.runs[i];
     if (!run.instance) {
@@ -233,12 +204,6 @@ void add_costs(const CompareOptions& options, const std::vector<ComparedRun>& co
           "{} has neither epochs nor training steps, so no cost: [[epoch]] measures them",
           run.letter));
     }
-  }
-  for (const std::string& name : options.predictions) {
-    if (!report.runs.front().instance) {
-      fail<UsageError>("--predict {}: say what A ran on: --instance A=TYPE", name);
-    }
-    costs.push_back(predicted_costs(costs.front(), instance_named(catalog, name)));
   }
   if (costs.size() > 1) {
     report.decisions = decisions_of(costs, options.startup_seconds);
@@ -320,12 +285,8 @@ ExitCode compare_builds(CompareOptions options) {
   if (options.out.empty()) {
     options.out = (study.results / fmt::format("{}-builds", utc_name())).string();
   }
-  KeepCells keep;
-  if (!options.cell.empty()) {
-    keep = [&](std::vector<Cell>& cells) { keep_meant({&cells}, options.cell); };
-  }
   const BuildRuns runs = measure_builds(study, {options.builds[0], options.builds[1]}, options.out,
-                                        keep, interruption, console);
+                                        interruption.stop(), console);
   if (interruption.stop()) {
     console.warn("interrupted: everything that was measured is kept", options.out);
     return interruption.exit_code();
@@ -379,9 +340,6 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   const Heading method(verb, kMethod);
   verb.add_option("--across", options.across,
                   "a column in which cells that are compared may differ, as device");
-  verb.add_option("--cell", options.cell,
-                  "only cells that this pattern means, as 'allreduce ring*'; with --build only the "
-                  "launches that hold one are measured");
   const Heading cost(verb, "Cost");
   verb.add_option("--price", options.prices,
                   "an hour's price instead of the catalog's, as TYPE=12.24")
@@ -389,9 +347,6 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--instances", options.catalog, "a catalog instead of configs/instances.csv");
   verb.add_option("--startup", options.startup_seconds, "seconds paid before the first epoch")
       ->check(CLI::NonNegativeNumber);
-  verb.add_option("--predict", options.predictions,
-                  "also this instance type, from A by its fp32 TFLOPS alone")
-      ->needs(instance);
 }
 
 }  // namespace scalebench

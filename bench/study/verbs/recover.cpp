@@ -114,9 +114,9 @@ ExitCode recover(const RecoverOptions& options) {
   console.note(fmt::format("results: {}", folder.path().string()));
   console.result(fmt::format("{}, {} ranks, --inject {}, a checkpoint every {} epoch(s)\n{}",
                              options.model, plan.ranks, plan.injection(), plan.checkpoint_every,
-                             recovery_text(manifest.recovery)));
+                             recovery_text(*manifest.recovery)));
   if (interruption.stop()) return interruption.exit_code();
-  return manifest.recovery.at("status") == "ok" ? ExitCode::ok : ExitCode::incomplete;
+  return manifest.recovery->at("status") == "ok" ? ExitCode::ok : ExitCode::incomplete;
 }
 
 }  // namespace

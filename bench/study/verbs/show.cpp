@@ -130,10 +130,10 @@ ExitCode show_run(const ShowOptions& options) {
     if (torn) console.warn(torn_text(options.run / schema.file), "scalebench verify");
     return rows;
   };
-  if (!manifest.recovery.is_null()) {
+  if (manifest.recovery) {
     console.result(options.format == "json"
-                       ? document({{"run", options.run.string()}, {"recovery", manifest.recovery}})
-                       : recovery_text(manifest.recovery));
+                       ? document({{"run", options.run.string()}, {"recovery", *manifest.recovery}})
+                       : recovery_text(*manifest.recovery));
     return ExitCode::ok;
   }
   if (options.format == "table") {
