@@ -153,8 +153,22 @@ std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
                                         const std::vector<Cell>& cells,
                                         const std::set<std::string>& suspects) {
   std::set<std::string> entries;
+  std::map<std::string, std::size_t> controls;  // by entry
   for (const Cell& cell : cells) {
-    if (suspects.contains(cell.key)) entries.insert(cell.row.get("entry"));
+    const std::string& entry = cell.row.get("entry");
+    if (suspects.contains(cell.key)) {
+      entries.insert(entry);
+    } else {
+      ++controls[entry];
+    }
+  }
+  std::size_t beside = 0;
+  for (const std::string& entry : entries) beside += controls[entry];
+  std::vector<PlannedLaunch> shortest = plan;
+  std::ranges::stable_sort(shortest, {}, &PlannedLaunch::guess_seconds);
+  for (const PlannedLaunch& launch : shortest) {
+    const bool wanted = !entries.empty() && beside < kControls && controls[launch.name] > 0;
+    if (wanted && entries.insert(launch.name).second) beside += controls[launch.name];
   }
   std::erase_if(plan, [&](const PlannedLaunch& launch) {
     return !entries.contains(launch.name) || !launch.skipped_because.empty();

@@ -69,8 +69,12 @@ struct BesideStudy {
 
 void measure_beside(const BesideStudy& study, const std::atomic<bool>& stop, Console& console);
 
+/// A machine that is slow just now is not to be taken for a slow cell: suspects are measured again
+/// beside at least so many cells that are none.
+inline constexpr std::size_t kControls = 2;
+
 /// Of `plan`, all rounds, the launches whose entries hold one of `suspects`, which are keys of
-/// `cells`; numbered anew.
+/// `cells`, and as many of the shortest others as it takes for the controls; numbered anew.
 std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
                                         const std::vector<Cell>& cells,
                                         const std::set<std::string>& suspects);

@@ -16,7 +16,7 @@ namespace scalebench {
 struct NightInput {
   std::string origin;
   std::vector<Cell> tonight, accepted;              // the latter where both ran in turns
-  std::vector<Cell> tonight_again, accepted_again;  // suspects, and what their launches hold too
+  std::vector<Cell> tonight_again, accepted_again;  // suspects and controls
   std::vector<ResultRow> history;                   // of history.csv
   bool paired = false;
   std::string why_not;  // not empty: the accepted programs could not run, so nothing is compared

@@ -215,28 +215,39 @@ std::vector<PlannedLaunch> plan_of(const std::vector<std::string>& names) {
       launch.number = static_cast<int>(plan.size());
       launch.round = round;
       launch.name = name;
+      launch.guess_seconds = name == "long" ? 100 : 1;
     }
   }
   return plan;
 }
 
-TEST(RerunPlan, HoldsTheLaunchesOfTheSuspects) {
+TEST(RerunPlan, HoldsTheSuspectsAndTwoControls) {
   std::vector<Cell> cells;
-  for (const auto& [entry, key] : {std::pair("many", "a"), {"many", "b"}, {"one", "d"}}) {
+  for (const auto& [entry, key] : {std::pair("many", "a"),
+                                   {"many", "b"},
+                                   {"many", "c"},
+                                   {"one", "d"},
+                                   {"long", "e"},
+                                   {"short", "f"},
+                                   {"brief", "g"}}) {
     cells.push_back(cell_of(key, 1));
     cells.back().key = key;
     cells.back().row.set("entry", entry);
   }
   const auto names = [&](const std::set<std::string>& suspects) {
     std::vector<std::string> found;
-    for (const PlannedLaunch& launch : plan_holding(plan_of({"many", "one"}), cells, suspects)) {
+    const auto plan = plan_of({"many", "one", "long", "short", "brief"});
+    for (const PlannedLaunch& launch : plan_holding(plan, cells, suspects)) {
       EXPECT_EQ(launch.number, static_cast<int>(found.size()) + 1);
       found.push_back(launch.name);
     }
     return found;
   };
-  EXPECT_THAT(names({"b"}), ElementsAre("many", "many"));
-  EXPECT_THAT(names({"a", "d"}), ElementsAre("many", "one", "many", "one"));
+  EXPECT_THAT(names({"a"}), ElementsAre("many", "many")) << "its own controls";
+  EXPECT_THAT(names({"d"}), ElementsAre("many", "one", "many", "one"));
+  EXPECT_THAT(names({"a", "b", "c", "d"}),
+              ElementsAre("many", "one", "short", "brief", "many", "one", "short", "brief"))
+      << "the shortest others";
   EXPECT_TRUE(names({"nobody"}).empty());
 }
 

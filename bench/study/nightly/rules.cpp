@@ -45,7 +45,7 @@ std::vector<BuildCell> judge_build(std::span<const BuildRounds> cells) {
   const std::vector<CellComparison> sweeps = compare_cells(all);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     CellSamples& samples = all[i];
-    if (!is_suspect(sweeps[i])) continue;  // whose launch held a suspect, too
+    if (!is_suspect(sweeps[i])) continue;  // a control's rerun says nothing new of it
     const CellSamples& again = cells[i].again;
     samples.a.insert(samples.a.end(), again.a.begin(), again.a.end());
     samples.b.insert(samples.b.end(), again.b.begin(), again.b.end());

@@ -62,7 +62,7 @@ TEST(BuildRule, MuchSlowerInNineOfTenRoundsNeverPasses) {
 TEST(BuildRule, OneSlowCellAmongManyIsTheOnlyOneMeasuredAgain) {
   std::vector<BuildRounds> cells(50, {rounds_of(kSame), {}});
   cells[7] = {rounds_of(kSlow), rounds_of(kSlow)};
-  cells[8].again = rounds_of(kSlow);  // measured again beside a suspect
+  cells[8].again = rounds_of(kSlow);  // a control
   const std::vector<BuildCell> judged = judge_build(cells);
   EXPECT_EQ(std::ranges::count(judged, true, &BuildCell::suspect), 1);
   EXPECT_EQ(judged[7].word, "SLOWER");
