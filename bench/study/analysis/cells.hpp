@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "bench/record/result_row.hpp"
@@ -101,9 +100,6 @@ std::vector<std::string> words_apart(const std::vector<const ResultRow*>& rows,
 /// The labels of rows that are shown together, in their order. Where several would share one, the
 /// parameters in which they differ follow: "throughput resnet50 batch 64 N=1 channels_last graph".
 std::vector<std::string> labels_of(const std::vector<const ResultRow*>& rows);
-/// The same of cells, by key.
-std::unordered_map<std::string, std::string> labels_of(const std::vector<const Cell*>& cells);
-std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& cells);
 
 // Which cells of two runs are the same case, when what they are compared over is itself a
 // parameter: two devices, two transports, two algorithms. Case ids then differ; cells are joined by

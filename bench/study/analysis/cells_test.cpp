@@ -96,28 +96,25 @@ TEST(Cell, SaysWhatWasDoneToItOnPurpose) {
             "injected: kill:1@5, slower=0.1");
 }
 
-using Cells = std::vector<const Cell*>;
-
-Cell step_of(const std::string& key, const std::string& format, const std::string& step) {
+ResultRow step_of(const std::string& case_id, const std::string& format, const std::string& step) {
   ResultRow row(throughput_schema());
-  row.set("model", "resnet50").set("batch", 64).set("ranks", 1);
-  row.set("memory_format", format).set("step", step);
-  return {key, CellFamily::throughput, row, {}, {}, "ok", ""};
+  row.set("case_id", case_id).set("model", "resnet50").set("batch", 64).set("ranks", 1);
+  return row.set("memory_format", format).set("step", step);
 }
 
-TEST(Cell, OfOneLabelWithAnotherIsToldApartByWhatDiffers) {
-  Cell plain = step_of("a", "contiguous", "eager"), graph = step_of("b", "channels_last", "graph");
-  EXPECT_EQ(labels_of(Cells{&plain}).at("a"), "throughput resnet50 batch 64 N=1")
-      << "nothing to tell";
-  auto labels = labels_of(Cells{&plain, &graph, &plain});
-  EXPECT_EQ(labels.at("a"), "throughput resnet50 batch 64 N=1 contiguous");
-  EXPECT_EQ(labels.at("b"), "throughput resnet50 batch 64 N=1 channels_last graph");
-  graph = plain;
-  graph.key = "b";
-  graph.row.set("threads", 4);
-  labels = labels_of(Cells{&plain, &graph});
-  EXPECT_EQ(labels.at("a"), "throughput resnet50 batch 64 N=1");
-  EXPECT_EQ(labels.at("b"), "throughput resnet50 batch 64 N=1 threads 4");
+TEST(Labels, TellRowsOfOneLabelApartByWhatDiffers) {
+  using Labels = std::vector<std::string>;
+  const std::string label = "throughput resnet50 batch 64 N=1";
+  const ResultRow plain = step_of("a", "contiguous", "eager");
+  ResultRow other = step_of("b", "channels_last", "graph");
+  EXPECT_EQ(labels_of({&plain}), Labels{label}) << "nothing to tell";
+  EXPECT_EQ(labels_of({&plain, &other}),
+            (Labels{label + " contiguous", label + " channels_last graph"}));
+  other = step_of("b", "contiguous", "eager").set("threads", 4);
+  EXPECT_EQ(labels_of({&plain, &other}), (Labels{label, label + " threads 4"}));
+  other = step_of("b", "contiguous", "eager");
+  EXPECT_EQ(labels_of({&plain, &other}), (Labels{label + " case a", label + " case b"}))
+      << "what has no column, as the seed, is in a case's id";
 }
 
 // What is never mixed: launches that were started again under another declaration.

@@ -6,7 +6,6 @@
 #include <array>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -147,24 +146,6 @@ std::vector<std::string> labels_of(const std::vector<const ResultRow*>& rows) {
   const std::vector<std::string> words = words_apart(rows, labels);
   for (std::size_t i = 0; i < rows.size(); ++i) labels[i] += words[i];
   return labels;
-}
-
-std::unordered_map<std::string, std::string> labels_of(const std::vector<const Cell*>& cells) {
-  std::unordered_map<std::string, std::size_t> place_of;
-  std::vector<const ResultRow*> rows;
-  for (const Cell* const cell : cells) {
-    if (place_of.emplace(cell->key, rows.size()).second) rows.push_back(&cell->row);
-  }
-  const std::vector<std::string> labels = labels_of(rows);
-  std::unordered_map<std::string, std::string> by_key;
-  for (const auto& [key, place] : place_of) by_key.emplace(key, labels[place]);
-  return by_key;
-}
-
-std::unordered_map<std::string, std::string> labels_of(const std::vector<Cell>& cells) {
-  std::vector<const Cell*> all;
-  for (const Cell& cell : cells) all.push_back(&cell);
-  return labels_of(all);
 }
 
 std::vector<std::string_view> parameter_columns() {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <string>
@@ -144,12 +143,6 @@ std::vector<ResultRow> recomputed_rows(const LaunchRows& launch) {
   return rows;
 }
 
-/// Columns that tell one row of a file from the others.
-constexpr std::array<std::string_view, 18> kKey{
-    "case_id",   "ranks", "rank",    "transport",     "memory",    "size_bytes",
-    "algorithm", "model", "scaling", "gradient_sync", "allreduce", "dataset",
-    "batch",     "nodes", "loss",    "strategy",      "law",       "parameter"};
-
 /// Of numbers that are about equal: rounding leaves more than a part in 1e9 of it.
 bool is_difference(std::string_view file, std::string_view column) {
   return file == losses_schema().file || column == "lost_seconds" || column == "karp_flatt" ||
@@ -169,23 +162,23 @@ bool equal(const std::string& a, const std::string& b, bool cancels) {
 std::string name_of_row(const ResultRow& row) {
   const std::string label = row.schema().has("label") ? row.get("label") : label_of(row);
   const std::string rank = text_in(row, "rank");
-  const std::string part =
-      text_in(row, "loss") + text_in(row, "strategy") + text_in(row, "parameter");
+  std::string part;
+  for (const char* const column : {"loss", "strategy", "law", "parameter"}) {
+    if (const std::string text = text_in(row, column); !text.empty()) part += " " + text;
+  }
   return fmt::format("case {} ({}{}{})", text_in(row, "case_id"), label,
-                     rank.empty() ? "" : " rank " + rank, part.empty() ? "" : " " + part);
+                     rank.empty() ? "" : " rank " + rank, part);
 }
 
-/// The rows by their keys; equal keys are numbered.
-std::map<std::string, ResultRow> by_key(const std::vector<ResultRow>& rows) {
-  std::map<std::string, ResultRow> keyed;
+/// The rows by their names; equal names are numbered.
+std::map<std::string, ResultRow> by_name(const std::vector<ResultRow>& rows) {
+  std::map<std::string, ResultRow> named;
   std::map<std::string, int> times;
   for (const ResultRow& row : rows) {
-    std::string key;
-    for (const std::string_view column : kKey) key += text_in(row, column) + "\n";
-    key += std::to_string(times[key]++);
-    keyed.emplace(key, row);
+    const std::string name = name_of_row(row);
+    named.emplace(fmt::format("{} {}", name, times[name]++), row);
   }
-  return keyed;
+  return named;
 }
 
 void compare_cells_of(const std::string& file, const ResultRow& published, const ResultRow& again,
@@ -209,11 +202,11 @@ std::size_t samples_of(const StoredRun& run) {
   return samples;
 }
 
-/// Adds how rows that were made again differ from what stands in a file, by their keys.
+/// Adds how rows that were made again differ from what stands in a file, by their names.
 void compare_rows(const std::string& label, const std::vector<ResultRow>& in_file,
                   const std::vector<ResultRow>& recomputed, Verification& into) {
-  const std::map<std::string, ResultRow> published = by_key(in_file);
-  const std::map<std::string, ResultRow> again = by_key(recomputed);
+  const std::map<std::string, ResultRow> published = by_name(in_file);
+  const std::map<std::string, ResultRow> again = by_name(recomputed);
   for (const auto& [key, row] : published) {
     const auto found = again.find(key);
     if (found == again.end()) {

@@ -139,11 +139,13 @@ std::vector<Cost> costs_of(const std::string& run_id, const std::vector<Cell>& c
     if (!paid.empty()) break;
   }
   std::ranges::stable_sort(paid, {}, [](const Cell* cell) { return order_of(cell->row); });
-  const auto labels = labels_of(paid);
+  std::vector<const ResultRow*> rows;
+  for (const Cell* const cell : paid) rows.push_back(&cell->row);
+  const std::vector<std::string> labels = labels_of(rows);
   std::vector<Cost> costs;
   for (const Cell* const cell : paid) {
     costs.push_back(cost_of(run_id, *cell, instance));
-    costs.back().label = labels.at(cell->key);
+    costs.back().label = labels[costs.size() - 1];
   }
   return costs;
 }

@@ -94,7 +94,7 @@ class LaunchCases {
  public:
   LaunchCases(int number, const Schema& schema)
       : schema_(schema), columns_(columns_of_the_case(schema)) {
-    rows_.launch = number;
+    rows_.launch = rows_.round = number;  // files share no round
   }
 
   void add(ImportedCase one, const std::string& file, const ImportIdentity& identity) {

@@ -62,11 +62,14 @@ Cells named_cells(const NightInput& input, const MachineNights& nights) {
     if (nights.cells.contains(key)) cells[key].label = row.get("label");
   }
   for (const std::vector<Cell>* const side : {&input.accepted, &input.tonight}) {
-    const auto labels = labels_of(*side);
-    for (const Cell& cell : *side) {
+    std::vector<const ResultRow*> rows;
+    for (const Cell& cell : *side) rows.push_back(&cell.row);
+    const std::vector<std::string> labels = labels_of(rows);
+    for (std::size_t i = 0; i < side->size(); ++i) {
+      const Cell& cell = (*side)[i];
       if (cell.status == "skipped" && !nights.cells.contains(cell.key)) continue;
       NightCell& its = cells[cell.key];
-      its.label = labels.at(cell.key);
+      its.label = labels[i];
       if (cell.status != "ok") its.note = fmt::format("{}: {}", cell.status, cell.note);
       if (cell.measured()) its.word = "UNDECIDED";
     }
