@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # plot_compare.py FOLDER draws figures/cost.png and .svg, or cost-….png and .svg for each of several
-# workloads, from the cost.csv of a comparison (scalebench compare --instance ... --out FOLDER). It
-# computes nothing that the CSV should hold.
+# workloads, from the compare.json of a comparison (scalebench compare --instance ... --out FOLDER). It
+# computes nothing that it should hold.
 # Exit: 0 done, 2 usage, 3 no matplotlib. Call it through scripts/python, which finds one.
 import sys
 

@@ -167,18 +167,29 @@ void mark_efficient(std::vector<Cost>& costs) {
   }
 }
 
-ResultRow cost_row(const Cost& cost) {
-  ResultRow row(cost_schema());
-  row.set("run_id", cost.run_id).set("case_id", cost.case_id).set("origin", cost.origin);
-  row.set("status", cost.status).set("note", cost.note).set("instance", cost.instance.name);
-  row.set("workload", cost.workload).set("label", cost.label).set("ranks", cost.ranks);
-  row.set("nodes", cost.nodes).set("images", cost.images).set("launches", cost.seconds.size());
-  row.set("best", !cost.whole ? "part" : cost.efficient ? "yes" : "no");
-  if (!cost.is_timed()) return row;
-  const LaunchInterval time = cost.time();
-  row.set("seconds", time.value).set("usd", cost.usd());
-  if (!time.kind.empty()) row.set("seconds_ci_low", time.low).set("seconds_ci_high", time.high);
-  return row;
+nlohmann::json json_of(const Cost& cost) {
+  nlohmann::json json{{"run_id", cost.run_id},
+                      {"case_id", cost.case_id},
+                      {"origin", cost.origin},
+                      {"status", cost.status},
+                      {"note", cost.note},
+                      {"instance", cost.instance.name},
+                      {"workload", cost.workload},
+                      {"label", cost.label},
+                      {"ranks", cost.ranks},
+                      {"nodes", static_cast<int>(cost.nodes)},
+                      {"images", cost.images},
+                      {"launches", cost.seconds.size()},
+                      {"best", !cost.whole      ? "part"
+                               : cost.efficient ? "yes"
+                                                : "no"}};
+  // NaN is null.
+  const LaunchInterval time = cost.is_timed() ? cost.time() : across_launches({});
+  json["seconds"] = time.value;
+  json["seconds_ci_low"] = time.low;
+  json["seconds_ci_high"] = time.high;
+  json["usd"] = cost.usd_per_second() * time.value;
+  return json;
 }
 
 }  // namespace scalebench

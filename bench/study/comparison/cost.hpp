@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an epoch costs on an instance type, or where a run has none a million images of training
-// steps alone: the run's cells in, rows of cost.csv out.
+// steps alone: the run's cells in, the `costs` of compare.json out.
 #pragma once
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ std::vector<Cost> costs_of(const std::string& run_id, const std::vector<Cell>& c
 /// Sets `efficient` among the whole instances of each workload and origin.
 void mark_efficient(std::vector<Cost>& costs);
 
-ResultRow cost_row(const Cost& cost);
+/// One of the `costs` of compare.json.
+nlohmann::json json_of(const Cost& cost);
 
 }  // namespace scalebench

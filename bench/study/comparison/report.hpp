@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What scalebench compare has found, and how it is told: as a table for the terminal, as one JSON
-// document, and as files: compare.csv, cost.csv, compare.json.
+// document, and as files: compare.csv and compare.json.
 #pragma once
 
 #include <filesystem>
@@ -43,7 +43,7 @@ std::vector<std::string> answers_of(const CompareReport& report);
 /// `changed_only` leaves out the cells that are the same.
 std::string compare_table(const CompareReport& report, bool changed_only);
 
-/// All of it as one object, with "cells", "costs" and "decisions" as lists of objects.
+/// All of it as one object: compare.json, and beside it "cells", the rows of compare.csv.
 void write_json(std::ostream& out, const CompareReport& report);
 
 /// Writes everything into `folder`, which is made and must hold no run or comparison yet; returns

@@ -18,12 +18,6 @@ namespace {
 constexpr std::uintmax_t kBytesNeeded = 1'000'000;
 constexpr std::size_t kBytesARow = 2000;
 
-std::vector<ResultRow> rows_of(const std::vector<Cost>& costs) {
-  std::vector<ResultRow> rows;
-  for (const Cost& cost : costs) rows.push_back(cost_row(cost));
-  return rows;
-}
-
 /// Each type once, with its price.
 nlohmann::json instances_of(const std::vector<Cost>& costs) {
   std::map<std::string, nlohmann::json> types;
@@ -40,7 +34,7 @@ nlohmann::json instances_of(const std::vector<Cost>& costs) {
   return list;
 }
 
-/// Everything but the rows.
+/// Everything but the cells.
 nlohmann::json json_of(const CompareReport& report) {
   nlohmann::json runs = nlohmann::json::array();
   for (const CompareReport::Run& run : report.runs) {
@@ -55,12 +49,14 @@ nlohmann::json json_of(const CompareReport& report) {
                     {"differences", json_of(run.differences)},
                     {"config", run.config}});
   }
-  nlohmann::json decisions = nlohmann::json::array();
+  nlohmann::json costs = nlohmann::json::array(), decisions = nlohmann::json::array();
+  for (const Cost& cost : report.costs) costs.push_back(json_of(cost));
   for (const Decision& decision : report.decisions) decisions.push_back(json_of(decision));
   const Comparison& found = report.comparison;
   return {{"command", report.command},
           {"runs", runs},
           {"instances", instances_of(report.costs)},
+          {"costs", costs},
           {"decisions", decisions},
           {"answers", answers_of(report)},
           {"warnings", report.warnings},
@@ -76,18 +72,12 @@ nlohmann::json json_of(const CompareReport& report) {
           {"exit_code", static_cast<int>(report.code)}};
 }
 
-nlohmann::json json_of(const std::vector<ResultRow>& rows) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const ResultRow& row : rows) list.push_back(nlohmann::json(json_of(row)));
-  return list;
-}
-
 }  // namespace
 
 void write_json(std::ostream& out, const CompareReport& report) {
   nlohmann::json body = json_of(report);
-  body["cells"] = json_of(report.comparison.rows);
-  body["costs"] = json_of(rows_of(report.costs));
+  body["cells"] = nlohmann::json::array();
+  for (const ResultRow& row : report.comparison.rows) body["cells"].emplace_back(json_of(row));
   out << document(std::move(body));
 }
 
@@ -96,7 +86,6 @@ std::filesystem::path write_comparison(const std::string& folder, const CompareR
   const ResultsFolder claimed = ResultsFolder::at(folder, bytes);
   const std::filesystem::path& path = claimed.path();
   replace_rows(path, comparison_schema(), report.comparison.rows);
-  replace_rows(path, cost_schema(), rows_of(report.costs));
   write_file_atomically(path / "compare.json", document(json_of(report)));
   claimed.release();
   return path;

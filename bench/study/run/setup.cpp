@@ -11,6 +11,7 @@
 
 #include "bench/launch/process.hpp"
 #include "bench/machine/digest.hpp"
+#include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/study/plan/named.hpp"
@@ -155,7 +156,10 @@ bool draw_run(const std::filesystem::path& folder, Console& console,
 }
 
 bool draw_comparison(const std::filesystem::path& folder, Console& console) {
-  if (std::filesystem::exists(folder / "cost.csv")) draw(folder, "plot_compare.py", console);
+  const nlohmann::json found = json_or_null(read_file(folder / "compare.json"));
+  if (found.is_object() && !found.value("costs", nlohmann::json::array()).empty()) {
+    draw(folder, "plot_compare.py", console);
+  }
   return draw(folder, "report.py", console);
 }
 

@@ -334,7 +334,7 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
   verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
   add_shown(verb, "--format", options.format, "table, csv or json");
   verb.add_option("--out", options.out,
-                  "a new folder for report.html, compare.csv, cost.csv, compare.json and "
+                  "a new folder for report.html, compare.csv, compare.json and "
                   "figures");
   add_build_options(verb, options);
   const Heading method(verb, kMethod);

@@ -26,7 +26,6 @@ class NoComparison(Exception):
 class Comparison:
     folder: Path
     document: dict[str, Any]  # compare.json
-    costs: list[Row]
     cells: list[Row]
 
     def records(self, name: str) -> list[Row]:
@@ -38,13 +37,16 @@ class Comparison:
     def runs(self) -> list[Row]:
         return self.records("runs")
 
+    def costs(self) -> list[Row]:
+        return self.records("costs")
+
     def answers(self) -> list[str]:
         """As the terminal has them: what is not known, and as the last one the answer."""
         said = self.document.get("answers")
         return [as_text(line) for line in said] if isinstance(said, list) else []
 
     def title(self) -> str:
-        types = dict.fromkeys(row["instance"] for row in self.costs)
+        types = dict.fromkeys(row["instance"] for row in self.costs())
         # One run's type is no title of two runs.
         without = any(not run["instance"] for run in self.runs())
         return " or ".join(types) if types and not (without and len(self.runs()) > 1) else " against ".join(run["run_id"] for run in self.runs())
@@ -62,8 +64,7 @@ def read_comparison(folder: Path) -> Comparison:
         raise NoComparison(f"{path}: {error}") from error
     if not isinstance(document, dict):
         raise NoComparison(f"{path}: not an object")
-    costs, cells = (read_rows(folder, name) for name in ("cost.csv", "compare.csv"))
-    return Comparison(folder, document, costs, cells)
+    return Comparison(folder, document, read_rows(folder, "compare.csv"))
 
 
 def pairs(found: Comparison) -> Table:
@@ -87,13 +88,13 @@ def costs(found: Comparison) -> list[tuple[str, Table, list[str]]]:
     head = ["instances", "time", "its cost", "best", "images", "what", "known by", "note"]
     return [
         (workload, (head, [[instances_of(found, row), *cost_line(row)] for row in rows]), [row["origin"] for row in rows])
-        for (workload,), rows in grouped(found.costs, ("workload",)).items()
+        for (workload,), rows in grouped(found.costs(), ("workload",)).items()
     ]
 
 
 def instances_of(found: Comparison, row: Row) -> str:
     """'2 × p3.8xlarge', with the run where two were on the type."""
-    several = any(other["instance"] == row["instance"] and other["run_id"] != row["run_id"] for other in found.costs)
+    several = any(other["instance"] == row["instance"] and other["run_id"] != row["run_id"] for other in found.costs())
     name = row["instance"] + (f" ({row['run_id']})" if several else "")
     return name if row["nodes"] in ("", "1") else f"{row['nodes']} × {name}"
 
@@ -136,7 +137,7 @@ def sources(found: Comparison) -> Table:
 
 def meanings(found: Comparison) -> list[str]:
     """What the origins mean that occur, measured ones included."""
-    origins = list(dict.fromkeys(row["origin"] for row in [*found.costs, *found.cells]))
+    origins = list(dict.fromkeys(row["origin"] for row in [*found.costs(), *found.cells]))
     measured = ["measured: by this suite, on the machine that the run names."] if "measured" in origins else []
     return measured + origin_notes(origins)
 

@@ -62,7 +62,7 @@ def costs(found: Comparison) -> Html:
     drawn = [element("figure", element("div", *plots, css="panels"), element("figcaption", CAPTION))] if plots else []
     for workload, content, origins in of.costs(found):
         weak = [place for place, origin in enumerate(origins) if origin in ("predicted", "quoted")]
-        parts += [element("h3", workload), shown(content, "cost.csv", numbers=(1, 2, 4), weak=weak)]
+        parts += [element("h3", workload), shown(content, "compare.json", numbers=(1, 2, 4), weak=weak)]
     words = [element("p", BEST, css="muted")] if parts else []
     return section("Time and cost", *drawn, *words, *parts)
 

@@ -57,7 +57,7 @@ class CompareReportTest(unittest.TestCase):
 
     def test_says_the_answer_first_and_numbers_as_people_read_them(self) -> None:
         self.document["answers"] = [UNKNOWN, SENTENCE]
-        write_csv(self.folder, "cost.csv", COSTS)
+        self.document["costs"] = COSTS
         page, markdown = self.both()
         text = page.text().replace("\u00a0", " ")
         self.assertLess(text.index(SENTENCE), text.index(UNKNOWN))
@@ -75,7 +75,7 @@ class CompareReportTest(unittest.TestCase):
         odds = {"ratio": 1.634, "ratio_low": 1.611, "ratio_high": 1.641, "better": "a"}
         self.document["decisions"] = [{"instance_a": "p3.8xlarge", "instance_b": other, "time": odds, "usd": {**odds, "ratio_low": None}}
                                       for other in ("g2.2xlarge", "g2.8xlarge")]  # fmt: skip
-        write_csv(self.folder, "cost.csv", COSTS)
+        self.document["costs"] = COSTS
         page, markdown = self.both()
         self.assertIn(winner, page.text())
         self.assertIn(f"**{winner}**", markdown)
@@ -98,12 +98,12 @@ class CompareReportTest(unittest.TestCase):
                 self.assertNotIn(unwanted, prices)
 
     def test_small_costs_are_no_powers_of_ten(self) -> None:
-        write_csv(self.folder, "cost.csv", [cost("p3.8xlarge", 4, 0.2, 7.161e-4)])
+        self.document["costs"] = [cost("p3.8xlarge", 4, 0.2, 7.161e-4)]
         self.assertIn("| 0.000716 |", self.both()[1])
 
     def test_two_runs_on_one_type_are_told_apart(self) -> None:
-        write_csv(self.folder, "cost.csv", [{**COSTS[0], "run_id": "first"}, {**COSTS[0], "run_id": "second", "nodes": 2},
-                                            {**COSTS[2], "run_id": "third"}])  # fmt: skip
+        self.document["costs"] = [{**COSTS[0], "run_id": "first"}, {**COSTS[0], "run_id": "second", "nodes": 2},
+                                     {**COSTS[2], "run_id": "third"}]  # fmt: skip
         page, markdown = self.both()
         for text in (page.text(), markdown):
             self.assertIn("p3.8xlarge (first)", text)
@@ -112,7 +112,7 @@ class CompareReportTest(unittest.TestCase):
 
     def test_each_workload_has_a_table_and_what_failed_its_word(self) -> None:
         steps = {**COSTS[0], "workload": "resnet50 training steps", "images": 1_000_000}
-        write_csv(self.folder, "cost.csv", [COSTS[0], steps, {**steps, "status": "failed", "seconds": "", "usd": ""}])
+        self.document["costs"] = [COSTS[0], steps, {**steps, "status": "failed", "seconds": "", "usd": ""}]
         page, markdown = self.both()
         for text in (page.text(), markdown):
             self.assertEqual(text.count("resnet50 training steps"), 1)
@@ -120,7 +120,7 @@ class CompareReportTest(unittest.TestCase):
         self.assertIn("Training steps alone have no synchronisation", page.text())
 
     def test_text_of_others_stays_text(self) -> None:
-        write_csv(self.folder, "cost.csv", COSTS)
+        self.document["costs"] = COSTS
         page, markdown = self.both()
         self.assertNotIn("script", page.tags)
         self.assertIn("<b>by TFLOPS|alone", page.text())
@@ -148,7 +148,7 @@ class CompareReportTest(unittest.TestCase):
         self.assertIn("| not tested | A is imported", self.both()[1])
 
     def test_one_runs_type_is_no_title_of_two_runs(self) -> None:
-        write_csv(self.folder, "cost.csv", COSTS[:1])
+        self.document["costs"] = COSTS[:1]
         self.assertTrue(self.both()[1].startswith("# p3.8xlarge\n"))
         self.document["runs"][1]["instance"] = None
         self.assertTrue(self.both()[1].startswith("# on_p3 against &lt;script&gt;\n"))
@@ -174,7 +174,7 @@ class CompareReportTest(unittest.TestCase):
         for name in ("cost-a", "cost-b"):
             (self.folder / "figures" / f"{name}.svg").write_text(svg, encoding="utf-8")
         for rows in (COSTS, COSTS[1:2]):
-            write_csv(self.folder, "cost.csv", rows)
+            self.document["costs"] = rows
             page = self.both()[0]
             self.assertEqual(page.tags.count("img"), 2)
             text = page.text()

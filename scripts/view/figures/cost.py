@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Time against cost on instance types, one point for each number of instances, and
-# the line of those that no other beats in both. All numbers are cells of cost.csv, which says which
+# the line of those that no other beats in both. All numbers are of compare.json, which says which
 # points are efficient; lines join points of one origin only. Parts of an instance are small dots.
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from view import intervals
 from view.figures import theme
+from view.manifest import as_text
 from view.numbers import unit_of_time
-from view.rows import Row, grouped, read_rows, say, usable
+from view.rows import Row, grouped, say, usable
 
 UNITS = {"h": "hours", "min": "minutes", "s": "seconds"}
 
 
 def draw(folder: Path) -> tuple[dict[str, Figure], str]:
     """A figure for each workload, and the fine print."""
-    rows = [row for row in usable(read_rows(folder, "cost.csv")) if row.number("usd") > 0]
-    if not rows:
-        raise theme.NothingToDraw("cost.csv has nothing with a cost")
-    panels = {workload: points for (workload,), points in grouped(rows, ("workload",)).items()}
     document = compared(folder)
+    rows = [row for row in usable(Row({key: as_text(cell) for key, cell in one.items()}) for one in document.get("costs", [])) if row.number("usd") > 0]
+    if not rows:
+        raise theme.NothingToDraw("compare.json has nothing with a cost")
+    panels = {workload: points for (workload,), points in grouped(rows, ("workload",)).items()}
     prices = {str(one.get("name")): price_of(one) for one in document.get("instances", [])}
     marks = theme.marks([row["instance"] for row in rows])
     figures = {}
@@ -39,10 +40,10 @@ def draw(folder: Path) -> tuple[dict[str, Figure], str]:
 
 
 def compared(folder: Path) -> dict[str, list[dict[str, object]]]:
-    """The runs and instance types of compare.json; nothing where it does not say."""
+    """The runs, instance types and costs of compare.json; nothing where it does not say."""
     try:
         document = json.loads((folder / "compare.json").read_text(encoding="utf-8"))
-        return {name: [one for one in document[name] if isinstance(one, dict)] for name in ("runs", "instances")}
+        return {name: [one for one in document[name] if isinstance(one, dict)] for name in ("runs", "instances", "costs")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         say(f"compare.json: {error}: going on without it")
         return {}
