@@ -185,15 +185,17 @@ std::optional<std::filesystem::path> find_program(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Whether it is one of the lines of dashes between which Open MPI and PRRTE put what they say;
+/// what ssh prints of a host may have shorter or longer ones.
 bool is_page_rule(std::string_view line) {
   constexpr std::size_t kShortest = 74, kLongest = 76;
   return line.size() >= kShortest && line.size() <= kLongest &&
          line.find_first_not_of('-') == std::string_view::npos;
 }
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();

@@ -42,10 +42,6 @@ std::string shell_line(const std::vector<std::string>& command);
 /// it. The next attempt can.
 bool lost_its_folder(std::string_view said);
 
-/// Whether it is one of the lines of dashes between which Open MPI and PRRTE put what they say;
-/// what ssh prints of a host may have shorter or longer ones.
-bool is_page_rule(std::string_view line);
-
 using Variables = std::vector<std::pair<std::string, std::string>>;  // names and values
 
 struct LaunchEnd {

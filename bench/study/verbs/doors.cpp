@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench allreduce|throughput|epoch|kernels [-np N] [-- OPTIONS]: one benchmark by itself, with
-// the launcher, hosts and binding that a study's launches have. It becomes that launcher, or stands
-// beside Open MPI's, so that streams, signals and exit code are the benchmark's own.
+// the launcher, hosts and binding that a study's launches have. It becomes that launcher, so that
+// streams, signals and exit code are the launcher's.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,7 +11,6 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/stderr.hpp"
-#include "bench/launch/foreground.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
 #include "bench/machine/host_files.hpp"
@@ -93,21 +92,6 @@ std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSet
   fail("{}: {}", command.front(), std::strerror(errno));
 }
 
-/// Of a benchmark that refuses its options mpirun has pages to say, and of some failures it alone.
-ExitCode attend_ranks(const std::vector<std::string>& command, const Variables& environment) {
-  const MpirunEnd end = run_in_foreground(command, environment, print_to_stderr);
-  if (!end.why.empty()) print_line(end.why);
-  switch (end.kind) {
-    case MpirunEnd::Kind::cut_off:
-      return ExitCode::incomplete;
-    case MpirunEnd::Kind::not_begun:
-      return ExitCode::nothing_measured;
-    case MpirunEnd::Kind::of_ranks:
-      break;
-  }
-  return static_cast<ExitCode>(end.code);
-}
-
 ExitCode open_door(const std::string& program, DoorOptions options) {
   const bool alone = program == "bench_kernels";
   if (alone) options.ranks = 1;
@@ -123,9 +107,6 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
   if (study.options.dry_run) {
     Console(/*speaks=*/true, /*quiet=*/true).result(shell_line(command) + "\n");
     return ExitCode::ok;
-  }
-  if (!alone && settings.launcher == "open_mpi") {
-    return attend_ranks(command, settings.environment);
   }
   become(command, settings.environment);
 }
