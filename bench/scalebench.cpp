@@ -2,12 +2,13 @@
 // scalebench: studies over 1..N ranks, and everything that is done with their results. Each verb is
 // a line of bench/study/verbs/verbs.def and a file of that name.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +17,8 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/help.hpp"
 #include "bench/cli/stderr.hpp"
+#include "bench/launch/side_by_side.hpp"
 #include "bench/machine/environment.hpp"
-#include "bench/program/join/daemons.hpp"
 #include "bench/program/program.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/run/setup.hpp"
@@ -48,16 +49,14 @@ void add_verbs(CLI::App& app, Invocation& invocation) {
   add_examples(app, {"run configs/quick.toml", "compare results/A results/B", "doctor"});
 }
 
-/// The agents of a joint start, which read the same command line, start the daemons of its mpirun.
-void take_mpirun_of(char** begin, char** end) {
-  constexpr std::string_view kOption = "--mpirun", kWithValue = "--mpirun=";
-  for (char** word = begin; word != end; ++word) {
-    const std::string_view text = *word;
-    const char* value = nullptr;
-    if (text.starts_with(kWithValue)) value = *word + kWithValue.size();
-    if (text == kOption && word + 1 != end) value = word[1];
-    if (value != nullptr) setenv(kMpirunVariable, value, /*overwrite=*/1);
-  }
+/// A study runs once, in the first of the processes that a platform started side by side.
+ExitCode run_once(const std::function<ExitCode()>& study, bool quiet) {
+  const auto place = process_place(environment_variables(::environ));
+  if (!place) return study();
+  if (const auto code = leave_to_first(*place)) return *code;
+  const OpenPort port(*place);
+  if (!quiet) print_line(part_of(*place));
+  return study();
 }
 
 ExitCode run(int argc, char** argv) {
@@ -92,9 +91,7 @@ ExitCode run(int argc, char** argv) {
                      app.get_subcommands().front()->get_name());
   }
   if (!invocation.starts_ranks) return invocation.chosen();
-  const bool quiet = std::any_of(argv, end, is_quiet);
-  take_mpirun_of(argv, end);
-  return joined_study(quiet, invocation.chosen);
+  return run_once(invocation.chosen, std::any_of(argv, end, is_quiet));
 }
 
 }  // namespace
@@ -103,7 +100,6 @@ ExitCode run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using scalebench::ExitCode;
   scalebench::keep_standard_streams();
-  if (const auto relay = scalebench::relayed(argc, argv)) return *relay;
   scalebench::heed_file_size_limit();
   try {
     return static_cast<int>(scalebench::run(argc, argv));

@@ -3,7 +3,6 @@
 
 #include <cxxabi.h>
 #include <openssl/evp.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,10 +20,6 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
 #include "bench/launch/launcher.hpp"
-#include "bench/program/join/daemons.hpp"
-#include "bench/program/join/environments.hpp"
-#include "bench/program/join/handshake.hpp"
-#include "bench/program/join/sockets.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/study/analysis/tables.hpp"
@@ -241,10 +236,12 @@ void hostfile(std::string_view bytes) { read_hostfile(file_of("hosts", bytes)); 
 
 void nodelist(std::string_view bytes) {
   tried([&] { tasks_per_node(bytes); });
-  expand_nodelist(bytes);
+  parse_hosts(bytes, "SLURM_JOB_NODELIST");
 }
 
-void tf_config(std::string_view bytes) { join_plan({{"TF_CONFIG", std::string(bytes)}}); }
+void tf_config(std::string_view bytes) {
+  described_cluster("", "", {{"TF_CONFIG", std::string(bytes)}});
+}
 
 /// A variable a line, as `env` prints them.
 void environment(std::string_view bytes) {
@@ -253,37 +250,10 @@ void environment(std::string_view bytes) {
   for (const std::string& line : lines) environment.push_back(line.c_str());
   environment.push_back(nullptr);
   const EnvironmentVariables variables = environment_variables(environment.data());
-  misleading_variables(variables);
-  join_plan(variables);
-}
-
-/// What the other end of a socket sends.
-void join_messages(std::string_view bytes) {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    throw std::runtime_error("no pair of sockets");
-  }
-  MessageStream stream{Descriptor(ends[0])};
-  {
-    const Descriptor other(ends[1]);
-    // More than the kernel takes at once is more than a message may have.
-    [[maybe_unused]] const ssize_t sent = ::send(ends[1], bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  }
-  while (const auto message = stream.receive()) {
-    greeted(*message);
-    const Message& copy = *message;
-    knows_key(copy, "key", "nonce");
-    is_welcome(copy, *message, "key", "nonce");
-    plain_host_name(text_in(*message, "host"));
-    for (const char* const name : {"process", "slots", "cores", "start", "goodbye"}) {
-      number_in(*message, name, -1);
-    }
-    copy.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    std::vector<std::string> words;
-    const auto argv = message->find("argv");
-    if (argv == message->end() || !argv->is_array()) continue;
-    for (const Message& word : *argv) words.push_back(word.is_string() ? word : "");
-    tried([&] { own_daemon_command("/usr/bin/orted", daemon_request(words)); });
+  tried([&] { process_place(variables); });
+  const ClusterDescription cluster = described_cluster("", "", variables);
+  if (!cluster.hosts.empty()) {
+    read_back("a description", [&] { return parse_hosts(host_words(cluster.hosts)); });
   }
 }
 
@@ -360,8 +330,7 @@ constexpr Reader kReaders[]{
     {"hostfile", "a hostfile", hostfile},
     {"nodelist", "Slurm's lists of nodes and tasks", nodelist},
     {"tf_config", "TF_CONFIG", tf_config},
-    {"environment", "variables of torchrun, SageMaker, Slurm", environment},
-    {"join", "messages of a joint start", join_messages},
+    {"environment", "variables of torchrun, SageMaker, Slurm, LSF", environment},
     {"sizes", "sizes, rates, durations", sizes},
     {"idx", "MNIST's files", idx},
     {"cifar", "CIFAR-10's files", cifar},

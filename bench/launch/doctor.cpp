@@ -13,6 +13,7 @@
 
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
+#include "bench/launch/side_by_side.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/record/results_folder.hpp"
 #include "kernels/error.hpp"
@@ -131,6 +132,21 @@ Finding check_results(const DoctorInputs& inputs) {
           fmt::format("'{}' is writable, {:.1f} GB free", inputs.results.string(), free), ""};
 }
 
+/// Which description of a cluster a study would take, what it says, and who starts the ranks.
+Finding check_cluster(const EnvironmentVariables& variables) {
+  try {
+    const ClusterDescription cluster = described_cluster("", "", variables);
+    std::string said = cluster.source.empty()
+                           ? "no variable describes one: this host alone, or --hosts"
+                           : fmt::format("{}: {}", cluster.source, host_words(cluster.hosts));
+    if (const auto place = process_place(variables)) said += fmt::format("; {}", part_of(*place));
+    return {Finding::ok, "cluster", said, ""};
+  } catch (const UsageError& refusal) {
+    return {Finding::missing, "cluster", first_line(refusal.what()),
+            "unset or mend these variables; scalebench run --hosts goes before those of hosts"};
+  }
+}
+
 /// A library that a smaller build does without.
 Finding check_library(const Facts& treatment, const char* fact, const char* subject,
                       std::string_view cost, const char* remedy) {
@@ -168,6 +184,7 @@ std::vector<Finding> diagnose(const DoctorInputs& inputs) {
   std::vector<Finding> findings{
       check_build(treatment),
       check_mpirun(inputs),
+      check_cluster(inputs.variables),
       check_results(inputs),
       check_cores(environment),
       check_devices(environment.key),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/machine/environment.hpp"
+#include "bench/machine/environment_variables.hpp"
 
 namespace scalebench {
 
@@ -24,6 +25,7 @@ struct Finding {
 
 struct DoctorInputs {
   Environment environment;                     // of this machine and build
+  EnvironmentVariables variables;              // of this process: they may describe a cluster
   int cores_asked = 0;                         // ranks times threads; 0: not known yet
   std::string mpirun = "mpirun";               // a name on the PATH or a path
   std::filesystem::path scripts = "scripts";   // holds `python`, which draws the figures

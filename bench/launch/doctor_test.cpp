@@ -74,6 +74,16 @@ TEST_F(DoctorTest, FindsNothingMissingOnAPlainMachine) {
   EXPECT_FALSE(fs::exists(programs_.folder() / "results"));
 }
 
+TEST_F(DoctorTest, SaysWhichDescriptionOfAClusterItTook) {
+  EXPECT_THAT(about("cluster").text, HasSubstr("this host alone"));
+  inputs_.variables = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "2"}};
+  EXPECT_THAT(about("cluster").text,
+              AllOf(StartsWith("RANK, WORLD_SIZE: localhost:2; "), HasSubstr("rank 1 ends here")));
+  inputs_.variables = {{"SLURM_NTASKS", "abc"}};
+  EXPECT_EQ(about("cluster").level, Finding::missing);
+  EXPECT_THAT(about("cluster").text, StartsWith("SLURM_NTASKS: 'abc'"));
+}
+
 TEST_F(DoctorTest, CannotMeasureWithoutALauncher) {
   inputs_.mpirun = "no-such-launcher";
   EXPECT_EQ(about("mpirun").level, Finding::missing);

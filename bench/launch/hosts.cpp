@@ -5,7 +5,7 @@
 #include <charconv>
 #include <functional>
 #include <set>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
@@ -14,7 +14,6 @@
 namespace scalebench {
 namespace {
 
-constexpr int kMostSlots = 65536;
 constexpr std::size_t kMostHosts = 65536;
 constexpr std::ptrdiff_t kMostBrackets = 16;  // of one name: for each there is a call within a call
 constexpr std::size_t kLongestName = 253;     // of the domain name system
@@ -25,6 +24,8 @@ constexpr std::string_view kNameLetters =
 constexpr std::string_view kAddressLetters = "0123456789abcdefABCDEF:.%";
 constexpr std::string_view kValidName =
     "a host name is letters, digits, '.', '-' and '_', or an IPv6 address in brackets";
+constexpr std::string_view kNoUser =
+    "a user is ssh's to know, by 'User' of ~/.ssh/config; valid here: the host alone";
 
 /// What is wrong at an offset of the text; never returns.
 using Complain = std::function<void(std::size_t offset, const std::string& what)>;
@@ -43,6 +44,9 @@ std::string shown(std::string_view text) {
 void require_name(std::string_view name, std::size_t offset, const Complain& complain) {
   const bool address = name.starts_with('[');
   const std::string_view letters = address ? name.substr(1, name.size() - 2) : name;
+  if (const std::size_t at = name.find('@'); at != std::string_view::npos) {
+    complain(offset + at, fmt::format("'@' in '{}': {}", shown(name), kNoUser));
+  }
   const std::size_t bad = letters.find_first_not_of(address ? kAddressLetters : kNameLetters);
   if (bad != std::string_view::npos) {
     complain(offset + bad + (address ? 1 : 0),
@@ -57,51 +61,37 @@ void require_name(std::string_view name, std::size_t offset, const Complain& com
 int slots_in(std::string_view word, std::size_t offset, const Complain& complain) {
   const int slots = read_number<int>(word).value_or(0);
   if (slots < 1 || slots > kMostSlots) {
-    complain(offset,
-             fmt::format("'{}' slots; valid: a number from 1 to {}", shown(word), kMostSlots));
+    complain(offset, fmt::format("'{}' is not a number from 1 to {}", shown(word), kMostSlots));
   }
   return slots;
 }
 
-/// "host", "host:4", "[::1]:4".
-Host host_in(std::string_view word, std::size_t offset, const Complain& complain) {
-  std::size_t name_end = word.find(':');
-  if (word.starts_with('[')) {
-    const std::size_t bracket = word.find(']');
-    if (bracket == std::string_view::npos) complain(offset, "'[' without ']'");
-    name_end = bracket + 1;
-    if (name_end < word.size() && word[name_end] != ':') {
-      complain(offset + name_end,
-               fmt::format("'{}' after an address; valid: ':' and slots", shown(word)));
-    }
-  }
-  const bool has_slots = name_end < word.size();
-  Host host{std::string(word.substr(0, name_end)), 0};
-  require_name(host.name, offset, complain);
-  if (has_slots) host.slots = slots_in(word.substr(name_end + 1), offset + name_end + 1, complain);
-  return host;
-}
-
-/// Hosts in their order, each once. Looking for a name among 65 536 of them one by one would take
-/// minutes for all.
-class NamedOnce {
+/// Hosts in their order, each once. One that is named again has one more slot, or as many as it is
+/// given each time: so mpirun takes it.
+class NamedHosts {
  public:
   void add(Host host, std::size_t offset, const Complain& complain) {
-    if (!names_.insert(host.name).second) {
-      complain(offset, fmt::format("host '{}' is named twice; name it once, with all its slots",
-                                   host.name));
+    // Looking for a name among 65 536 of them one by one would take minutes for all.
+    const auto [place, is_new] = places_.emplace(host.name, hosts_.size());
+    if (is_new) {
+      if (hosts_.size() == kMostHosts) {
+        complain(offset, fmt::format("more than {} hosts", kMostHosts));
+      }
+      hosts_.push_back(std::move(host));
+      return;
     }
-    if (hosts_.size() == kMostHosts) {
-      complain(offset, fmt::format("more than {} hosts", kMostHosts));
+    Host& known = hosts_[place->second];
+    known.slots = std::max(known.slots, 1) + std::max(host.slots, 1);
+    if (known.slots > kMostSlots) {
+      complain(offset, fmt::format("more than {} slots of host '{}'", kMostSlots, host.name));
     }
-    hosts_.push_back(std::move(host));
   }
   Hosts take() { return std::move(hosts_); }
   bool empty() const { return hosts_.empty(); }
 
  private:
   Hosts hosts_;
-  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, std::size_t> places_;
 };
 
 /// Of lists, which stand in one line: "--hosts: 'h1,h;2': column 5: what".
@@ -179,6 +169,36 @@ std::vector<std::string> names_in(std::string_view word, std::size_t offset,
   return names;
 }
 
+/// "host", "host:4", "[::1]:4", "node[01-04]:8".
+Hosts hosts_in(std::string_view word, std::size_t offset, const Complain& complain) {
+  std::size_t name_end = std::min(word.find(':'), word.size());
+  const std::size_t bracket = word.find(']');
+  const bool address = word.starts_with('[') && name_end < bracket;
+  if (address) {
+    if (bracket == std::string_view::npos) complain(offset, "'[' without ']'");
+    name_end = bracket + 1;
+    if (name_end < word.size() && word[name_end] != ':') {
+      complain(offset + name_end,
+               fmt::format("'{}' after an address; valid: ':' and slots", shown(word)));
+    }
+  }
+  const std::string_view name = word.substr(0, name_end);
+  if (!address && std::ranges::count(name, '[') > kMostBrackets) {
+    complain(offset, fmt::format("more than {} brackets in a name", kMostBrackets));
+  }
+  int slots = 0;
+  if (name_end < word.size()) {
+    slots = slots_in(word.substr(name_end + 1), offset + name_end + 1, complain);
+  }
+  Hosts hosts;
+  for (std::string& one :
+       address ? std::vector{std::string(name)} : names_in(name, offset, complain)) {
+    require_name(one, offset, complain);
+    hosts.push_back({std::move(one), slots});
+  }
+  return hosts;
+}
+
 /// The words of a hostfile's line with their offsets: '=' and the blanks around it are part of one.
 std::vector<std::pair<std::string, std::size_t>> words_in(std::string_view line) {
   std::vector<std::pair<std::string, std::size_t>> words;
@@ -199,10 +219,10 @@ std::vector<std::pair<std::string, std::size_t>> words_in(std::string_view line)
 }
 
 /// "host slots=2 max_slots=4", "host:2".
-Host host_of_line(const std::vector<std::pair<std::string, std::size_t>>& words,
-                  const Complain& complain) {
-  Host host = host_in(words.front().first, words.front().second, complain);
-  int most = kMostSlots;
+Hosts hosts_of_line(const std::vector<std::pair<std::string, std::size_t>>& words,
+                    const Complain& complain) {
+  Hosts hosts = hosts_in(words.front().first, words.front().second, complain);
+  int slots = hosts.front().slots, most = kMostSlots;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto& [word, offset] = words[i];
     const std::size_t equals = word.find('=');
@@ -212,32 +232,34 @@ Host host_of_line(const std::vector<std::pair<std::string, std::size_t>>& words,
       complain(offset, fmt::format("'{}'; valid after a host: slots=N, max_slots=N, # comment",
                                    shown(word)));
     }
-    if (key == "slots" && host.slots > 0) complain(offset, "slots are given twice");
+    if (key == "slots" && slots > 0) complain(offset, "slots are given twice");
     const int value =
         slots_in(std::string_view(word).substr(equals + 1), offset + equals + 1, complain);
-    (is_most ? most : host.slots) = value;
+    (is_most ? most : slots) = value;
   }
-  if (host.slots > most) {
-    complain(words.front().second,
-             fmt::format("{} slots are more than max_slots={}", host.slots, most));
+  if (slots > most) {
+    complain(words.front().second, fmt::format("{} slots are more than max_slots={}", slots, most));
   }
-  return host;
+  for (Host& host : hosts) host.slots = slots;
+  return hosts;
 }
 
 }  // namespace
 
 Hosts parse_hosts(std::string_view words, std::string_view source) {
   const Complain complain = complain_about(words, source);
-  NamedOnce hosts;
+  NamedHosts hosts;
   for (const auto& [word, offset] : split(words, ',')) {
-    hosts.add(host_in(word, offset, complain), offset, complain);
+    for (Host& host : hosts_in(word, offset, complain)) {
+      hosts.add(std::move(host), offset, complain);
+    }
   }
   return hosts.take();
 }
 
 Hosts read_hostfile(const std::filesystem::path& path) {
   const std::string text = read_file(path);
-  NamedOnce hosts;
+  NamedHosts hosts;
   std::size_t number = 0;
   for (const auto& [whole, begin] : split(text, '\n')) {
     ++number;
@@ -246,25 +268,12 @@ Hosts read_hostfile(const std::filesystem::path& path) {
     };
     const auto words = words_in(whole.substr(0, whole.find('#')));
     if (words.empty()) continue;
-    hosts.add(host_of_line(words, complain), words.front().second, complain);
+    for (Host& host : hosts_of_line(words, complain)) {
+      hosts.add(std::move(host), words.front().second, complain);
+    }
   }
   if (hosts.empty()) {
     fail<UsageError>("{}: names no host; valid: lines as 'host1 slots=4'", path.string());
-  }
-  return hosts.take();
-}
-
-Hosts expand_nodelist(std::string_view expression, std::string_view source) {
-  const Complain complain = complain_about(expression, source);
-  NamedOnce hosts;
-  for (const auto& [word, offset] : split(expression, ',')) {
-    if (std::ranges::count(word, '[') > kMostBrackets) {
-      complain(offset, fmt::format("more than {} brackets in a name", kMostBrackets));
-    }
-    for (std::string& name : names_in(word, offset, complain)) {
-      require_name(name, offset, complain);
-      hosts.add({std::move(name), 0}, offset, complain);
-    }
   }
   return hosts.take();
 }

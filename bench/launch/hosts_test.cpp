@@ -46,14 +46,27 @@ TEST(Hosts, AreWrittenAsTheyAreRead) {
   }
 }
 
+TEST(Hosts, HaveASlotForEachTimeThatTheyAreNamed) {
+  EXPECT_EQ(host_words(parse_hosts("h1,h1,h2,h1:2")), "h1:4,h2");
+}
+
+TEST(Hosts, MayBeRangesAsSlurmPrintsThem) {
+  EXPECT_EQ(host_words(parse_hosts("node[01-04]:8")), "node01:8,node02:8,node03:8,node04:8");
+  EXPECT_EQ(host_words(parse_hosts("gpu[8-10]-ib,r[1-2]n[1-2]:2,n[1,7]")),
+            "gpu8-ib,gpu9-ib,gpu10-ib,r1n1:2,r1n2:2,r2n1:2,r2n2:2,n1,n7");
+  EXPECT_EQ(parse_hosts("n[1-65536]").size(), 65536U);
+}
+
 TEST(Hosts, AreRefusedInOneLineThatSaysWhere) {
   EXPECT_THAT(complaint_about("h1,h2;touch /tmp/x"),
               AllOf(StartsWith("--hosts: "), HasSubstr("column 6: ';' in the host name"),
                     HasSubstr("letters, digits")));
-  EXPECT_THAT(complaint_about("h1:4,h1:4"), HasSubstr("column 6: host 'h1' is named twice"));
-  EXPECT_THAT(complaint_about("h1:0"), HasSubstr("column 4: '0' slots; valid: a number from 1"));
+  EXPECT_THAT(complaint_about("h1,user@h2"),
+              AllOf(HasSubstr("column 8: '@' in 'user@h2'"), HasSubstr("~/.ssh/config")));
+  EXPECT_THAT(complaint_about("h1:0"), HasSubstr("column 4: '0' is not a number from 1 to 65536"));
+  EXPECT_THAT(complaint_about("h1:65536,h1"), HasSubstr("more than 65536 slots of host 'h1'"));
   EXPECT_THAT(complaint([] { parse_hosts("h1:x", "[study] hosts"); }),
-              StartsWith("[study] hosts: 'h1:x': column 4: 'x' slots"));
+              StartsWith("[study] hosts: 'h1:x': column 4: 'x' is not a number"));
 }
 
 TEST(Hosts, HoldNothingThatAShellOrALauncherWouldRead) {
@@ -85,44 +98,31 @@ TEST_F(Hostfile, IsOpenMpisOrMpichs) {
   EXPECT_THAT(read("host1:2\r\nhost2:4"), ElementsAre(Host{"host1", 2}, Host{"host2", 4}));
 }
 
+TEST_F(Hostfile, MayHaveALineForEachSlotAsThatOfPbs) {
+  EXPECT_EQ(host_words(read("cn01\ncn01\ncn02\ncn02\n")), "cn01:2,cn02:2");
+}
+
 TEST_F(Hostfile, IsRefusedWithLineAndColumn) {
   EXPECT_THAT(
       complaint_about("host1\nhost2;touch /tmp/x\n"),
       AllOf(HasSubstr("hosts:2:6: ';' in the host name 'host2;touch'"), EndsWith("brackets")));
-  EXPECT_THAT(complaint_about("host1 slots=two\n"), HasSubstr("hosts:1:13: 'two' slots"));
-  EXPECT_THAT(complaint_about("host1 slots=0\n"), HasSubstr("hosts:1:13: '0' slots"));
+  EXPECT_THAT(complaint_about("host1 slots=two\n"), HasSubstr("hosts:1:13: 'two' is not a number"));
+  EXPECT_THAT(complaint_about("host1 slots=0\n"), HasSubstr("hosts:1:13: '0' is not a number"));
   EXPECT_THAT(complaint_about("host1 cores=2\n"), HasSubstr("hosts:1:7: 'cores=2'; valid after"));
   EXPECT_THAT(complaint_about("host1:2 slots=2\n"), HasSubstr("hosts:1:9: slots are given twice"));
   EXPECT_THAT(complaint_about("host1 slots=4 max_slots=2\n"), HasSubstr("more than max_slots=2"));
-  EXPECT_THAT(complaint_about("a\nb\n a\n"), HasSubstr("hosts:3:2: host 'a' is named twice"));
   EXPECT_THAT(complaint_about("# nobody\n"), HasSubstr("names no host"));
   EXPECT_THAT(complaint([&] { read_hostfile(folder_ / "missing"); }), HasSubstr("missing"));
 }
 
-TEST(Nodelist, IsExpandedAsSlurmDoes) {
-  const auto names = [](std::string_view expression) {
-    std::vector<std::string> expanded;
-    for (const Host& host : expand_nodelist(expression)) expanded.push_back(host.name);
-    return expanded;
-  };
-  EXPECT_THAT(names("n[1-3,7]"), ElementsAre("n1", "n2", "n3", "n7"));
-  EXPECT_THAT(names("gpu[08-10]-ib,login"),
-              ElementsAre("gpu08-ib", "gpu09-ib", "gpu10-ib", "login"));
-  EXPECT_THAT(names("r[1-2]n[1-2]"), ElementsAre("r1n1", "r1n2", "r2n1", "r2n2"));
-}
-
-TEST(Nodelist, MayNameAsManyHostsAsThereCanBe) {
-  EXPECT_EQ(expand_nodelist("n[1-65536]").size(), 65536U);
-}
-
-TEST(Nodelist, IsRefusedInOneLine) {
+TEST(Ranges, AreRefusedInOneLine) {
   std::string brackets = "n";
   for (int i = 0; i < 100'000; ++i) brackets += "[1]";
-  EXPECT_THAT(complaint([&] { expand_nodelist(brackets); }), HasSubstr("more than 16 brackets"));
+  EXPECT_THAT(complaint_about(brackets), HasSubstr("more than 16 brackets"));
   for (const char* expression : {"", "n[1-3", "n[3-1]", "n[a]", "n[]", "n[1-]", "n[1-99999999]",
-                                 "n[1-300]m[1-300]", "n[1,1]", "n;id", "n]", "n1,"}) {
-    const std::string said = complaint([&] { expand_nodelist(expression); });
-    EXPECT_THAT(said, StartsWith("SLURM_JOB_NODELIST: ")) << expression;
+                                 "n[1-300]m[1-300]", "n;id", "n]", "n1,"}) {
+    const std::string said = complaint_about(expression);
+    EXPECT_THAT(said, StartsWith("--hosts: ")) << expression;
     EXPECT_THAT(said, Not(HasSubstr("\n"))) << expression;
   }
 }
@@ -225,6 +225,205 @@ TEST(RanksWords, NameNodesWhereThereAreSeveral) {
   EXPECT_EQ(ranks_words("4", "2"), "2x2");
   EXPECT_EQ(ranks_words("7", "2"), "7 on 2");
   EXPECT_EQ(ranks_words("", ""), "");
+}
+
+}  // namespace
+
+// What each description of a cluster says of hosts and of the process that reads it, and how one
+// that cannot be understood is refused. Some are as people posted them.
+
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string hosts_by(const EnvironmentVariables& variables) {
+  return host_words(described_cluster("", "", variables).hosts);
+}
+
+/// Of a description that is looked at for everything.
+std::string refusal(const EnvironmentVariables& variables) {
+  return message_of<UsageError>([&] {
+    process_place(variables);
+    described_cluster("", "", variables);
+  });
+}
+
+EnvironmentVariables with(EnvironmentVariables variables, const std::string& name,
+                          const std::string& value) {
+  variables[name] = value;
+  return variables;
+}
+
+/// "rank 1 of rank 0": who this process is, and who is the first.
+std::string place_by(const EnvironmentVariables& variables) {
+  const auto place = process_place(variables);
+  return place ? place->own + (place->is_first ? " is first" : " after " + place->first) : "alone";
+}
+
+const EnvironmentVariables kTorchrun{
+    {"RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "4"}};
+const EnvironmentVariables kSageMaker{
+    {"SM_HOSTS", R"(["algo-2","algo-1"])"}, {"SM_CURRENT_HOST", "algo-2"}, {"SM_NUM_GPUS", "8"}};
+const EnvironmentVariables kSlurm{
+    {"SLURM_JOB_NODELIST", "n[1-2]"}, {"SLURM_TASKS_PER_NODE", "4(x2)"}, {"SLURM_NTASKS", "8"}};
+
+EnvironmentVariables tensorflow(const std::string& task) {
+  return {{"TF_CONFIG", R"({"cluster": {"chief": ["h1:2222"], "ps": ["h1:2223", "h2:2222"],)"
+                        R"( "worker": ["h2:2223"]}, "task": )" +
+                            task + "}"}};
+}
+
+TEST(Described, ByWhatTheUserSaidBeforeAnythingElse) {
+  const EnvironmentVariables nonsense{{"SLURM_NTASKS", "abc"}};
+  EXPECT_EQ(described_cluster("a:1", "b:2", nonsense).source, "--hosts");
+  EXPECT_EQ(described_cluster("", "b:2", nonsense).source, "[study] hosts");
+  EXPECT_EQ(described_cluster("", "", {}).source, "");
+}
+
+TEST(Described, BySlurm) {
+  EXPECT_EQ(hosts_by(kSlurm), "n1:4,n2:4");
+  EXPECT_EQ(hosts_by({{"SLURM_JOB_NODELIST", "n[1-2]"}, {"SLURM_NTASKS", "6"}}), "n1:3,n2:3");
+  EXPECT_EQ(hosts_by({{"SLURM_JOB_NODELIST", "n[1-2]"}}), "n1,n2");
+  EXPECT_THAT(refusal({{"SLURM_NTASKS", "abc"}}), StartsWith("SLURM_NTASKS: 'abc'; valid: "));
+  EXPECT_THAT(refusal(with(kSlurm, "SLURM_TASKS_PER_NODE", "4(x3)")), HasSubstr("is for 3 nodes"));
+  EXPECT_THAT(refusal(with(kSlurm, "SLURM_NTASKS", "9")),
+              HasSubstr("'4(x2)' is 8 tasks, and SLURM_NTASKS is 9"));
+}
+
+TEST(Described, ByPbsWithANameForEachSlot) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("nodes", "cn01\ncn01\ncn02\ncn02\ncn03\n").string();
+  EXPECT_EQ(hosts_by({{"PBS_NODEFILE", file}}), "cn01:2,cn02:2,cn03:1");
+  EXPECT_THAT(refusal({{"PBS_NODEFILE", "/nowhere"}}),
+              AllOf(StartsWith("PBS_NODEFILE: "), HasSubstr("/nowhere")));
+}
+
+TEST(Described, ByLsf) {
+  EXPECT_EQ(hosts_by({{"LSB_MCPU_HOSTS", "hostA 4  hostB 8 "}}), "hostA:4,hostB:8");
+  EXPECT_THAT(refusal({{"LSB_MCPU_HOSTS", "hostA 4 hostB"}}), HasSubstr("3 words; valid: "));
+  EXPECT_THAT(refusal({{"LSB_MCPU_HOSTS", "hostA x"}}), StartsWith("LSB_MCPU_HOSTS: "));
+}
+
+TEST(Described, ByTensorFlowWithARankForEachTask) {
+  const EnvironmentVariables worker = tensorflow(R"({"type": "worker", "index": "0"})");
+  EXPECT_EQ(hosts_by(worker), "h1:2,h2:2");
+  EXPECT_EQ(place_by(worker), "worker 0 (h2:2223) after chief 0 (h1:2222)");
+  EXPECT_EQ(place_by(tensorflow(R"({"type": "chief", "index": 0})")), "chief 0 (h1:2222) is first");
+  EXPECT_EQ(place_by(tensorflow(R"({"type": "evaluator", "index": 0})")),
+            "the evaluator after chief 0 (h1:2222)");
+  const EnvironmentVariables alone{
+      {"TF_CONFIG",
+       R"({"cluster": {"worker": ["h1:1"]}, "task": {"type": "worker", "index": 0}})"}};
+  EXPECT_EQ(place_by(alone), "alone");
+  EXPECT_EQ(hosts_by(alone), "");
+}
+
+TEST(Described, ByNoTensorFlowThatIsNotWhole) {
+  const auto refused = [](const std::string& config) { return refusal({{"TF_CONFIG", config}}); };
+  EXPECT_THAT(refused(R"({"worker":["node1:22739","node2:19226"],"evaluator":["node3:11265"]})"),
+              AllOf(StartsWith("TF_CONFIG: cluster: is missing; valid: {"), Not(HasSubstr("\n"))));
+  EXPECT_THAT(refused("{}"), HasSubstr("cluster: is missing"));
+  EXPECT_THAT(refused("[]"), HasSubstr("cluster: is missing"));
+  EXPECT_THAT(refused(R"({"cluster": {}})"), HasSubstr("no task that could be a rank"));
+  EXPECT_THAT(refused(R"({"cluster": {"boss": ["h:1"]}})"), HasSubstr("'boss' is no type"));
+  EXPECT_THAT(refused(R"({"cluster": {"worker": ["h:1"]}})"), HasSubstr("task: is missing"));
+  EXPECT_THAT(refused(R"({"cluster": {"worker": ["h"]}})"), HasSubstr("valid: \"host:port\""));
+  EXPECT_THAT(refused(R"({"cluster": {"worker": ["a:1", "a:1"]}})"),
+              HasSubstr("worker[1]: is the address of worker 0 (a:1) too"));
+  EXPECT_THAT(
+      refused(R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}})"),
+      HasSubstr("task: \"worker\" 1 is not in the cluster"));
+  EXPECT_THAT(refused(R"({"cluster": )"), StartsWith("TF_CONFIG:1:"));
+}
+
+TEST(Described, BySageMaker) {
+  EXPECT_EQ(hosts_by(kSageMaker), "algo-1:8,algo-2:8");
+  EXPECT_EQ(place_by(kSageMaker), "algo-2 after algo-1");
+  EXPECT_TRUE(process_place(kSageMaker)->must_stay);
+  EXPECT_THAT(process_place(kSageMaker)->remedy, HasSubstr("distribution={\"mpi\""));
+  EXPECT_EQ(place_by(with(kSageMaker, "SM_CURRENT_HOST", "algo-1")), "algo-1 is first");
+  EXPECT_EQ(place_by(with(kSageMaker, "SM_HOSTS", R"(["algo-2"])")), "alone");
+}
+
+TEST(Described, BySageMakersGroupThatHasGpus) {
+  const std::string config =
+      R"({"current_host":"algo-2","hosts":["algo-1","algo-2"],"instance_groups":[)"
+      R"({"instance_group_name":"data","instance_type":"ml.c5.9xlarge","hosts":["algo-1"]},)"
+      R"({"instance_group_name":"train","instance_type":"ml.p4d.24xlarge","hosts":["algo-2"]}]})";
+  const EnvironmentVariables two_groups = with(kSageMaker, "SM_RESOURCE_CONFIG", config);
+  EXPECT_EQ(hosts_by(two_groups), "algo-2:8");
+  EXPECT_EQ(place_by(two_groups), "algo-2 is first");
+  EXPECT_EQ(place_by(with(two_groups, "SM_CURRENT_HOST", "algo-1")), "algo-1 after algo-2");
+  std::string both = config;
+  both.replace(both.find("ml.c5.9"), 7, "ml.g5.2");
+  EXPECT_THAT(refusal(with(kSageMaker, "SM_RESOURCE_CONFIG", both)),
+              HasSubstr("data (ml.g5.2xlarge), train (ml.p4d.24xlarge): 2 of them have GPUs"));
+}
+
+TEST(Described, ByNoSageMakerThatIsNonsense) {
+  for (const char* hosts :
+       {"{}", "[]", "[1]", R"(["a,b"])", R"(["a:9"])", R"(["-x"])", R"(["a","a"])", "[", "a,b"}) {
+    EXPECT_THAT(refusal(with(kSageMaker, "SM_HOSTS", hosts)),
+                AllOf(StartsWith("SM_HOSTS:"), Not(HasSubstr("\n"))))
+        << hosts;
+  }
+  EXPECT_THAT(refusal(with(kSageMaker, "SM_NUM_GPUS", "-1")), StartsWith("SM_NUM_GPUS: '-1'; "));
+  EXPECT_THAT(refusal(with(kSageMaker, "SM_CURRENT_HOST", "algo-3")),
+              HasSubstr("SM_CURRENT_HOST: 'algo-3' is none of SM_HOSTS; valid: algo-1, algo-2"));
+}
+
+TEST(Described, ByTorchrunOnOneHostWhateverTheAllocationIs) {
+  EXPECT_EQ(hosts_by(kTorchrun), "localhost:4");
+  EXPECT_EQ(place_by(kTorchrun), "rank 1 after rank 0");
+  EXPECT_EQ(place_by(with(kTorchrun, "RANK", "0")), "rank 0 is first");
+  EnvironmentVariables both = kTorchrun;
+  both.insert(kSlurm.begin(), kSlurm.end());
+  EXPECT_EQ(hosts_by(both), "localhost:4");
+  EXPECT_EQ(place_by({{"WORLD_SIZE", "1"}}), "alone");
+  EXPECT_EQ(place_by({{"RANK", "3"}}), "alone") << "anybody's";
+}
+
+TEST(Described, ByTorchrunOnSeveralHostsTooLittle) {
+  const std::string line = refusal(with(kTorchrun, "LOCAL_WORLD_SIZE", "2"));
+  EXPECT_THAT(line, AllOf(HasSubstr("2 of 4 ranks are on this host"), HasSubstr("mpirun -H")));
+  EXPECT_EQ(described_cluster("h1:2,h2:2", "", with(kTorchrun, "LOCAL_WORLD_SIZE", "2")).source,
+            "--hosts");
+  const EnvironmentVariables kubeflow{
+      {"RANK", "0"}, {"WORLD_SIZE", "2"}, {"KUBERNETES_SERVICE_HOST", "10.0.0.1"}};
+  EXPECT_THAT(refusal(kubeflow), AllOf(HasSubstr("1 of 2 ranks"), HasSubstr("an MPIJob")));
+}
+
+TEST(Described, ByNoTorchrunThatContradictsItself) {
+  EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}}),
+              StartsWith("RANK is not set; valid: a number from 0 to 1 (WORLD_SIZE is 2)"));
+  EXPECT_THAT(refusal(with(kTorchrun, "RANK", "4")), StartsWith("RANK: '4'; valid: "));
+  EXPECT_THAT(refusal(with(kTorchrun, "WORLD_SIZE", "two")), StartsWith("WORLD_SIZE: 'two'; "));
+  EXPECT_THAT(refusal(with(kTorchrun, "LOCAL_WORLD_SIZE", "8")),
+              StartsWith("LOCAL_WORLD_SIZE: '8'; valid: a number from 1 to 4"));
+}
+
+TEST(Described, ByAStepOfSlurmWithoutPmiTooLittle) {
+  EnvironmentVariables step = with(kSlurm, "SLURM_STEP_NODELIST", "n[1-2]");
+  step["SLURM_PROCID"] = "3";
+  step["SLURM_JOB_ID"] = "7";
+  step["SLURM_STEP_NUM_TASKS"] = "8";
+  EXPECT_EQ(place_by(step), "task 3 after task 0");
+  EXPECT_THAT(refusal(step), AllOf(HasSubstr("without PMI"), HasSubstr("srun --mpi=pmix")));
+  EXPECT_EQ(place_by(with(step, "PMIX_RANK", "3")), "alone") << "a rank";
+  EXPECT_EQ(place_by(with(step, "SLURM_STEP_NUM_TASKS", "1")), "alone");
+}
+
+TEST(Described, ByNoTwoThatDisagree) {
+  EnvironmentVariables both = kSlurm;
+  both["LSB_MCPU_HOSTS"] = "n1 4 n2 4";
+  EXPECT_EQ(hosts_by(both), "n1:4,n2:4");
+  both["LSB_MCPU_HOSTS"] = "n1 4";
+  EXPECT_EQ(refusal(both),
+            "SLURM_JOB_NODELIST names n1:4,n2:4, and LSB_MCPU_HOSTS names n1:4: say with --hosts "
+            "which are meant, or unset one");
 }
 
 }  // namespace

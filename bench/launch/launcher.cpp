@@ -2,6 +2,7 @@
 #include "bench/launch/launcher.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -84,6 +85,32 @@ const Launcher* launcher_that_says(std::string_view version) {
   return nullptr;
 }
 
+const Launcher& launcher_for(const std::string& command, const std::string& library) {
+  constexpr int kPatienceSeconds = 10;
+  const std::string mpi = mpi_version_in(library).family;
+  const std::string family = mpi == "Intel MPI" ? "MPICH" : mpi;  // its launcher is Hydra too
+  const std::string asked = command.empty() ? "mpirun" : command;
+  const Launcher* launcher = launcher_that_says(ask({asked, "--version"}, kPatienceSeconds).output);
+  if (launcher == nullptr && std::filesystem::path(asked).filename() == "srun") {
+    launcher = &launcher_named("slurm");
+  }
+  if (launcher == nullptr) {
+    const auto own = std::ranges::find(launchers(), family, &Launcher::family);
+    launcher = own == launchers().end() ? &launchers().front() : &*own;
+  }
+  if (launcher->family == "any" || family.empty() || launcher->family == family) return *launcher;
+  fail<UsageError>(
+      "{} starts programs of {}, and these are linked with {}: every rank would be alone; name the "
+      "launcher of that MPI with --mpirun, or put it first on the PATH",
+      command.empty() ? launcher->command : command, launcher->family, library);
+}
+
+void allow_root(Variables& environment) {
+  if (::geteuid() != 0) return;
+  environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
+  environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+}
+
 bool names_hosts(const std::vector<std::string>& arguments) {
   constexpr std::array<std::string_view, 12> kOptions{
       "--host",        "-host",        "-H",     "--hostfile", "-hostfile",  "--hostlist",
@@ -101,10 +128,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-template <class More = Words>
-void add(Words& words, const More& more) {
-  words.insert(words.end(), more.begin(), more.end());
-}
+void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
 bool binds(const LaunchSettings& settings) {
   return settings.bind_to_core && !settings.oversubscribe;
@@ -147,13 +171,17 @@ Words open_mpi_words(const PlannedLaunch& launch, const LaunchSettings& settings
   }
   if (settings.oversubscribe) words.emplace_back("--oversubscribe");
   add(words, {"--bind-to", binds(settings) ? "core" : "none"});
-  if (settings.oversubscribe) add(words, kYieldWords);
+  // Without yielding, ranks that share a core wait for each other in whole time slices.
+  if (settings.oversubscribe) add(words, {"--mca", "mpi_yield_when_idle", "1"});
   if (!hosts.empty()) {
     for (const auto& [name, value] : variables_for_ranks(settings)) add(words, {"-x", name});
   }
   if (hosts.size() > 1) {
-    add(words, kKeepaliveWords);
-    add(words, {"--timeout", std::to_string(backstop_seconds(launch))});
+    add(words, {"--mca", "oob_tcp_keepalive_time", "2", "--mca", "oob_tcp_keepalive_intvl", "1",
+                "--mca", "oob_tcp_keepalive_probes", "3"});
+    if (launch.guess_seconds > 0) {
+      add(words, {"--timeout", std::to_string(backstop_seconds(launch))});
+    }
   }
   return words;
 }

@@ -3,7 +3,6 @@
 // the words that start its ranks. Words are an argv; no shell ever sees them.
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -33,7 +32,7 @@ struct PlannedLaunch {
   std::size_t study = 0;        // epoch launches: which of the config's epoch studies
   int share_of = 1;             // epoch launches: one rank does its share of what so many do
   std::string skipped_because;  // not empty: is not started, for this reason
-  double guess_seconds = 0;     // what it is expected to take, before anything was measured
+  double guess_seconds = 0;     // what it is expected to take; 0: any time
   double most_seconds = 0;      // what its caps allow; 0: as expected
 };
 
@@ -108,21 +107,18 @@ const Launcher& launcher_named(std::string_view name);
 /// Which one prints this for --version; null: none of them.
 const Launcher* launcher_that_says(std::string_view version);
 
+/// The one that `command` is (empty: mpirun): as its --version says, else Slurm's by its name, as a
+/// plan for an allocation needs no Slurm, else that of our own MPI, which `library` names as
+/// MPI_Get_library_version does. Throws UsageError for the launcher of another MPI.
+const Launcher& launcher_for(const std::string& command, const std::string& library);
+
+/// Containers run as root, where Open MPI wants to be told twice.
+void allow_root(Variables& environment);
+
 /// Whether a launcher's arguments already say which hosts.
 bool names_hosts(const std::vector<std::string>& arguments);
 
 /// The variables that ranks on other hosts need too: all of the settings' but the launcher's own.
 Variables variables_for_ranks(const LaunchSettings& settings);
-
-// What everyone who starts Open MPI's mpirun says to it, a study and processes that met alike.
-
-/// Without yielding, ranks that share a core wait for each other in whole time slices.
-inline constexpr std::array<const char*, 3> kYieldWords{"--mca", "mpi_yield_when_idle", "1"};
-
-/// A link that is cut is noticed within five seconds; without these mpirun hangs for ever.
-inline constexpr std::array<const char*, 9> kKeepaliveWords{
-    "--mca", "oob_tcp_keepalive_time",   "2",  //
-    "--mca", "oob_tcp_keepalive_intvl",  "1",  //
-    "--mca", "oob_tcp_keepalive_probes", "3"};
 
 }  // namespace scalebench

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "bench/machine/environment_variables.hpp"
 #include "bench/machine/host_files.hpp"
 #include "bench/machine/host_load.hpp"
 #include "commit.inc"
@@ -231,12 +232,8 @@ bool is_recorded_variable(std::string_view name) {
 
 std::map<std::string, std::string> recorded_variables(const char* const* environment) {
   std::map<std::string, std::string> recorded;
-  for (; environment != nullptr && *environment != nullptr; ++environment) {
-    const std::string_view entry = *environment;
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string_view name = entry.substr(0, equals);
-    if (is_recorded_variable(name)) recorded.emplace(name, valid_utf8(entry.substr(equals + 1)));
+  for (const auto& [name, value] : environment_variables(environment)) {
+    if (is_recorded_variable(name)) recorded.emplace(name, valid_utf8(value));
   }
   return recorded;
 }

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A training job that a service started in containers (SageMaker's variables): what it says about
-// hosts and folders. Its word is a default: what the user says himself goes before it.
+// folders. Its word is a default: what the user says himself goes before it.
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "bench/machine/environment_variables.hpp"
 
 namespace scalebench {
-
-/// By name: SM_HOSTS SM_CURRENT_HOST SM_NUM_GPUS SM_OUTPUT_DATA_DIR SM_MODEL_DIR SM_CHANNEL_*.
-using JobVariables = std::map<std::string, std::string, std::less<>>;
-
-/// Those of `environment`, a null-terminated array of "NAME=value" as ::environ is; no other
-/// variable is looked at, and empty ones count as not set.
-JobVariables job_variables(const char* const* environment);
 
 /// A default that the job gives, and the variable that said it.
 struct JobValue {
@@ -27,29 +20,19 @@ struct JobValue {
 };
 
 struct ManagedJob {
-  // Sorted; the first one starts the ranks of all, as the service's own launcher has it.
-  std::vector<std::string> hosts;  // empty: not said
-  std::string current_host;
-  std::optional<int> gpus;  // of each host
-
   std::optional<JobValue> data;     // folder of the training images
   std::optional<JobValue> results;  // where runs go
   std::optional<JobValue> model;    // folder for checkpoints
 };
 
-/// The folders alone, none of which can be wrong by itself. The data: channel `training`, else
-/// `train`, else the only one there is.
-ManagedJob job_folders(const JobVariables& variables);
+/// By SM_CHANNEL_*, SM_OUTPUT_DATA_DIR, SM_MODEL_DIR. The data: channel `training`, else `train`,
+/// else the only one there is.
+ManagedJob job_folders(const EnvironmentVariables& variables);
 
-/// Empty when no variable but SM_NUM_GPUS is set: not inside a job. Throws UsageError in one line
-/// that names the variable when one cannot be understood.
-std::optional<ManagedJob> managed_job(const JobVariables& variables);
+/// Empty where neither hosts nor folders of a job are named: not inside one.
+std::optional<ManagedJob> managed_job(const EnvironmentVariables& variables);
 
-/// mpirun's "h1:4,h2:4": `slots` ranks on each host.
-std::string host_list(const ManagedJob& job, int slots);
-
-/// For people, one line: "managed job: 2 hosts (SM_HOSTS), results in /opt/...
-/// (SM_OUTPUT_DATA_DIR)".
+/// For people, one line: "managed job: results /opt/... (SM_OUTPUT_DATA_DIR)".
 std::string describe(const ManagedJob& job);
 
 /// The same of the folders that a training uses; empty when none of them is the job's.

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <string_view>
@@ -16,10 +18,8 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/stderr.hpp"
+#include "bench/launch/side_by_side.hpp"
 #include "bench/machine/identity.hpp"
-#include "bench/program/join/daemons.hpp"
-#include "bench/program/join/environments.hpp"
-#include "bench/program/join/start.hpp"
 #include "bench/program/watchdog/stop_guard.hpp"
 #include "bench/program/watchdog/termination.hpp"
 #include "bench/record/file.hpp"
@@ -32,85 +32,34 @@
 namespace scalebench {
 namespace {
 
-constexpr const char* kHostsVariable = "SCALEBENCH_HOSTS";  // what a study takes for its hosts
-
-void require_open_mpi() {
-  const std::string mpi = MpiSession::library_version();
-  if (mpi.starts_with("Open MPI")) return;
-  fail<UsageError>(
-      "a start without an MPI launcher needs Open MPI, whose daemons it can hand over; this "
-      "program "
-      "is linked with {}: start it with that MPI's launcher",
-      mpi);
-}
-
-/// Hosts of one name need other ones under Open MPI 5, whose ranks otherwise disagree on who shares
-/// memory with whom.
-void require_own_names(const Meeting& meeting) {
-  const std::string alike = meeting.of_one_name();
-  const std::string mpi = MpiSession::library_version();
-  if (alike.empty() || mpi.starts_with("Open MPI v4") || can_name_hosts()) return;
-  fail<UsageError>(
-      "{}, and {} takes them for one host: give each a name of its own, or let users make "
-      "namespaces (sysctl kernel.unprivileged_userns_clone=1), in which this program does",
-      alike, mpi);
-}
-
-void say_who_came(const JoinPlan& plan, const Meeting& meeting) {
-  print_line(fmt::format("{}: {} processes met at {}; hosts and ranks: {}", plan.source,
-                         plan.size(), describe(meeting.at()), host_words(meeting.hosts())));
-  if (!plan.note.empty()) print_line(plan.note);
-}
-
-/// The part of the first process: `work` with everybody there. An exit code reaches all.
-int lead(const JointStart& start, bool quiet, const Interruption& interruption,
-         const std::function<int(Meeting&)>& work) {
-  Meeting meeting(start.plan, start.key, [](const std::string& line) { print_line(line); });
-  const auto leave = [&](ExitCode code) { meeting.goodbye(static_cast<int>(code)); };
-  try {
-    meeting.gather(start.patience, interruption.stop());
-    require_own_names(meeting);
-    lead_mpirun_to(meeting);
-    if (!quiet) say_who_came(start.plan, meeting);
-    const int code = work(meeting);
-    meeting.goodbye(code);
-    return code;
-  } catch (const UsageError&) {
-    leave(ExitCode::usage);
-    throw;
-  } catch (const DiskFull&) {
-    leave(ExitCode::incomplete);
-    throw;
-  } catch (const NotTogether&) {
-    leave(interruption.stop() ? interruption.exit_code() : ExitCode::incomplete);
-    throw;
-  }  // others are internal, and so is the goodbye of a meeting that ends without one
-}
-
-/// Any process's part.
-int take_part(const JointStart& start, bool quiet, const std::function<int(Meeting&)>& work) {
-  const Interruption interruption;
-  try {
-    require_open_mpi();
-    return start.plan.is_first()
-               ? lead(start, quiet, interruption, work)
-               : attend(start.plan, start.key, start.patience, interruption.stop());
-  } catch (const NotTogether& error) {
-    print_line(error.what());
-    return static_cast<int>(interruption.stop() ? interruption.exit_code() : ExitCode::incomplete);
-  }
-}
-
 RankProgram own_program(int argc, char** argv) {
   RankProgram program;
   program.command.assign(argv, argv + argc);
   program.command.front() = std::filesystem::read_symlink("/proc/self/exe");
+  program.mpi = MpiSession::library_version();
+  program.devices = device_count();
   const char* const set = std::getenv("OMP_NUM_THREADS");
   const std::string_view threads = set == nullptr ? "" : set;  // a number, or one for each level
   std::from_chars(threads.data(), threads.data() + threads.size(), program.threads);
   program.threads = std::max(1, program.threads);
-  program.drives_devices = device_count() > 0;
   return program;
+}
+
+/// The first process becomes the launcher, whose exit code is that of the ranks.
+[[noreturn]] void become_launcher(const RankStart& start) {
+  require_launcher(start.command);
+  for (const auto& [name, value] : start.settings.environment) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  // Inside a step of Slurm mpirun would take the hosts for the step's, and need another step.
+  for (const auto& [name, value] : environment_variables(::environ)) {
+    if (name.starts_with("SLURM_")) unsetenv(name.c_str());
+  }
+  std::vector<char*> words;
+  for (const std::string& word : start.command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execvp(words.front(), words.data());
+  fail("{}: {}", start.command.front(), std::strerror(errno));
 }
 
 constexpr std::string_view kPlaces = "--places";
@@ -134,19 +83,20 @@ ExitCode say_places(const MpiSession& session, Communicator& host) {
   return ExitCode::ok;
 }
 
-/// For a program of ranks, before MPI's life begins. The exit code of a process whose part is over
-/// then: all ranks have run and ended, or they could not be started; or it was mpirun's relay.
-/// Empty: it is a rank, or alone.
-std::optional<int> joined_program(int argc, char** argv) {
-  if (const auto code = relayed(argc, argv)) return code;
+/// Of a process that a platform started beside others, before MPI's life begins: the exit code
+/// where its part is over. Empty: it is a rank, or alone.
+std::optional<int> started_beside_others(int argc, char** argv) {
   try {
-    const auto start = enter_joint_start();
-    if (!start) return std::nullopt;
-    const Interruption interruption;
-    const auto is_quiet = [](std::string_view word) { return word == "-q" || word == "--quiet"; };
-    return take_part(*start, std::any_of(argv, argv + argc, is_quiet), [&](Meeting& meeting) {
-      return run_ranks(own_program(argc, argv), meeting, interruption.stop());
-    });
+    const EnvironmentVariables variables = environment_variables(::environ);
+    const auto place = process_place(variables);
+    if (!place) return std::nullopt;
+    if (const auto code = leave_to_first(*place)) return code_of(*code);
+    const RankStart start =
+        start_of(own_program(argc, argv), described_cluster("", "", variables), variables);
+    require_way_to(start.settings, *place, variables);
+    const OpenPort port(*place);
+    print_line(part_of(*place));
+    become_launcher(start);
   } catch (const std::exception& error) {
     print_line(error.what());
     return code_of(code_of_failure(error));
@@ -214,7 +164,7 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
     watchdog.work("preparing");
     std::optional<StopGuard::Rest> rest;
     if (guard) rest.emplace(*guard);
-    return rank_code(code_of(body({session, *host, watchdog})));
+    return code_of(body({session, *host, watchdog}));
   } catch (const JointRefusal& error) {
     if (session.rank() == 0) print_line(error.what());
     return code_of(ExitCode::usage);
@@ -250,24 +200,11 @@ std::string text_of_failure(const std::exception& error) {
   return fmt::format("{}: {}", of_file->path1().string(), of_file->code().message());
 }
 
-std::optional<int> relayed(int argc, char** argv) {
-  if (argc < 2 || argv[1] != std::string_view(kRelayWord)) return std::nullopt;
-  return relay({argv + 2, argv + argc});
-}
-
-ExitCode joined_study(bool quiet, const std::function<ExitCode()>& study) {
-  const auto start = enter_joint_start();
-  if (!start) return study();
-  const int code = take_part(*start, quiet, [&](Meeting& meeting) {
-    // Of its own hosts a managed job says more: which of their slots a study for the CPU takes.
-    const bool knows_slots = start->plan.slots > 0 && start->plan.source != "SM_HOSTS";
-    const std::string hosts = host_words(meeting.hosts());
-    if (knows_slots) setenv(kHostsVariable, hosts.c_str(), /*overwrite=*/0);
-    const ExitCode end = study();
-    return static_cast<int>(end == ExitCode::ok && !meeting.lost().empty() ? ExitCode::incomplete
-                                                                           : end);
-  });
-  return static_cast<ExitCode>(code);
+std::optional<ExitCode> leave_to_first(const ProcessPlace& place) {
+  if (place.is_first) return std::nullopt;
+  print_line(part_of(place));
+  stay_for_first(place);
+  return ExitCode::ok;
 }
 
 std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<double> mine) {
@@ -287,7 +224,7 @@ int run_program(int argc, char** argv, const ParseWords& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {
   keep_standard_streams();
   heed_file_size_limit();
-  if (const auto code = joined_program(argc, argv)) return *code;
+  if (const auto code = started_beside_others(argc, argv)) return *code;
   try {
     return run_on_ranks(argc, argv, parse, body);
   } catch (const std::exception& error) {

@@ -21,16 +21,11 @@
 
 namespace scalebench {
 
-// What a program does first where no MPI launcher has started it, but torchrun, TF_CONFIG,
-// SageMaker or Slurm have started several of it: they find each other and become the ranks of one
-// mpirun, or the hosts of one study.
+struct ProcessPlace;
 
-/// For scalebench: runs `study` once, in the first process, whose launches then reach all hosts;
-/// the others stay until its end. Everybody returns the same exit code.
-ExitCode joined_study(bool quiet, const std::function<ExitCode()>& study);
-
-/// The exit code of mpirun's relay, when this process is one.
-std::optional<int> relayed(int argc, char** argv);
+/// Of a process that a platform started beside others: its exit code, unless it is the first, which
+/// starts the ranks. Says so, and stays for as long as the first where the platform needs that.
+std::optional<ExitCode> leave_to_first(const ProcessPlace& place);
 
 /// What a program ends with where `error` ended its work: usage, also where a path leads nowhere;
 /// incomplete where the disk is full; else internal.

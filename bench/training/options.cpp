@@ -117,7 +117,7 @@ void apply(const StepVariant& variant, TrainerOptions& trainer) {
 
 void add_training_options(CLI::App& app, TrainingOptions& options) {
   TrainerOptions& trainer = options.trainer;
-  const ManagedJob job = job_folders(job_variables(::environ));
+  const ManagedJob job = job_folders(environment_variables(::environ));
   if (job.data) trainer.dataset = job.data->value;
   std::vector<std::string> names;
   for (const ModelInfo& model : models()) names.emplace_back(model.name);
@@ -162,8 +162,8 @@ void apply_training_options(TrainingOptions& options) {
 
 void note_job(const TrainingOptions& options, std::string_view checkpoints, Console& console) {
   if (!options.record.run_id.empty()) return;
-  const std::string used =
-      describe_used(job_folders(job_variables(::environ)), options.trainer.dataset, checkpoints);
+  const std::string used = describe_used(job_folders(environment_variables(::environ)),
+                                         options.trainer.dataset, checkpoints);
   if (!used.empty()) console.note(used);
 }
 

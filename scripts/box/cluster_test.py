@@ -136,7 +136,7 @@ class Words(unittest.TestCase):
 class Environment(unittest.TestCase):
     def test_a_plain_mpirun_sees_all_hosts(self) -> None:
         made = inside.environment(BOX, {"PATH": "/bin", "HOME": "/root"})
-        self.assertEqual(made["SCALEBENCH_HOSTS"], "host1:2,host2:2,host3:2,host4:2")
+        self.assertEqual(made["PBS_NODEFILE"], "/run/scalebench-box/box/nodefile")
         self.assertEqual(made["SCALEBENCH_EMULATED"], BOX.text())
         self.assertEqual(made["SCALEBENCH_EMULATED_BURST"], "31250")
         self.assertEqual(made["PATH"], "/run/scalebench-box/box/bin:/bin")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # How a program gets into a host of the cluster: the folder with the host's files, an `ssh` that enters
-# namespaces, and the environment in which a plain `mpirun -np 8 PROGRAM` believes in all hosts.
+# namespaces, and the environment in which a plain `mpirun -np 8 PROGRAM` believes in all hosts, and scalebench as in a job of PBS.
 from __future__ import annotations
 
 import os
@@ -41,6 +41,8 @@ def write_files(cluster: Cluster) -> None:
     (folder / "hostfile").write_text(slots, encoding="utf-8")
     slots = "".join(f"{host}:{cluster.slots}\n" for host in cluster.host_names)
     (folder / "hostfile.mpich").write_text(slots, encoding="utf-8")
+    slots = "".join(f"{host}\n" * cluster.slots for host in cluster.host_names)
+    (folder / "nodefile").write_text(slots, encoding="utf-8")
     (folder / "bin").mkdir()
     words = {"folder": folder, "namespaces": NAMESPACES, "prefix": cluster.namespace("")}
     for name, text in (("enter", _ENTER), ("bin/ssh", _SSH)):
@@ -68,7 +70,7 @@ def environment(cluster: Cluster, before: dict[str, str]) -> dict[str, str]:
     }
     added = {
         "PATH": f"{cluster.folder / 'bin'}:{before.get('PATH', os.defpath)}",
-        "SCALEBENCH_HOSTS": ",".join(f"{host}:{cluster.slots}" for host in cluster.host_names),
+        "PBS_NODEFILE": str(cluster.folder / "nodefile"),
         "SCALEBENCH_EMULATED": cluster.text(),
         "SCALEBENCH_EMULATED_BURST": str(burst_of(cluster.rate)),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",

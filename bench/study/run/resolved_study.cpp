@@ -63,9 +63,10 @@ const CLI::Option* add_results_option(CLI::App& command, StartOptions& options) 
 
 void add_launcher_options(CLI::App& command, StartOptions& options) {
   command
-      .add_option("--hosts", options.hosts,
-                  "hosts with slots, as h1:4,h2:4, or a hostfile; also [study] hosts, "
-                  "SCALEBENCH_HOSTS, or the job's allocation")
+      .add_option(
+          "--hosts", options.hosts,
+          "hosts with slots, as h1:4,h2:4 or n[1-2]:4, or a hostfile; also [study] hosts, or "
+          "the job's allocation")
       ->type_name("LIST|FILE");
   const Heading parallelism(command, kParallelism);
   command
@@ -77,7 +78,7 @@ void add_launcher_options(CLI::App& command, StartOptions& options) {
 }
 
 void enter_job(StartOptions& options) {
-  options.job = managed_job(job_variables(::environ));
+  options.job = managed_job(environment_variables(::environ));
   if (!options.job) return;
   ManagedJob& job = *options.job;
   const bool said = !options.out.empty() || options.results_option->count() > 0;
@@ -96,7 +97,15 @@ bool uses(const StudyConfig& config, const std::string& data) {
          std::ranges::any_of(config.epochs, is_it);
 }
 
-bool of_several_hosts(const std::optional<ManagedJob>& job) { return job && job->hosts.size() > 1; }
+/// Whether this process's variables name hosts. What cannot be understood is refused later, should
+/// the config, which goes before it, name none.
+bool describes_hosts() {
+  try {
+    return !described_cluster("", "", environment_variables(::environ)).hosts.empty();
+  } catch (const UsageError&) {
+    return true;
+  }
+}
 
 }  // namespace
 
@@ -123,9 +132,7 @@ StudyConfig config_of(StudyChoice& choice) {
   }
   KnownNames known = known_names();
   if (choice.job && choice.job->data) known.data = choice.job->data->value;
-  if (!choice.hosts.empty() || !host_variables().empty() || of_several_hosts(choice.job)) {
-    known.looks_here = known.on_cpus = false;
-  }
+  if (!choice.hosts.empty() || describes_hosts()) known.looks_here = known.on_cpus = false;
   StudyConfig config = read_study_config(choice.config, known);
   if (choice.job && !uses(config, known.data)) choice.job->data.reset();
   if (!choice.ranks.empty() && !choice.layouts.empty()) {
@@ -148,58 +155,18 @@ StudyConfig config_of(StudyChoice& choice) {
 
 namespace {
 
-constexpr const char* kListVariable = "SCALEBENCH_HOSTS";
-constexpr const char* kNodesVariable = "SLURM_JOB_NODELIST";
-constexpr const char* kTasksVariable = "SLURM_TASKS_PER_NODE";
-
-bool is_file(const std::string& words) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(words, ignored);
-}
-
-/// A list, or the path of a hostfile: what is a file, or has a '/'.
-Hosts listed_hosts(const std::string& words, std::string_view source) {
-  const bool path = is_file(words) || words.find('/') != std::string::npos;
-  return path ? read_hostfile(words) : parse_hosts(words, source);
-}
-
-Hosts allocated_hosts(const HostVariables& variables) {
-  Hosts hosts = expand_nodelist(variables.at(kNodesVariable), kNodesVariable);
-  const auto tasks = variables.find(kTasksVariable);
-  if (tasks == variables.end()) return hosts;
-  const std::vector<int> slots = tasks_per_node(tasks->second, kTasksVariable);
-  if (slots.size() != hosts.size()) {
-    fail<UsageError>("{} '{}' is for {} nodes, and {} names {}", kTasksVariable, tasks->second,
-                     slots.size(), kNodesVariable, hosts.size());
-  }
-  for (std::size_t i = 0; i < hosts.size(); ++i) hosts[i].slots = slots[i];
-  return hosts;
-}
-
-Hosts hosts_of(const ManagedJob& job, const StudyConfig& config) {
-  if (job.hosts.size() < 2) return {};
-  return parse_hosts(host_list(job, slots_of(job, config)), "SM_HOSTS");
-}
-
-/// As said, slots perhaps not.
-Hosts said_hosts(const StartOptions& options, const StudyConfig& config,
-                 const HostVariables& variables) {
-  if (!options.hosts.empty()) return listed_hosts(options.hosts, "--hosts");
-  if (!config.hosts.empty()) return listed_hosts(config.hosts, "[study] hosts");
-  if (names_hosts(config.mpirun_arguments)) return {};
-  if (const auto list = variables.find(kListVariable); list != variables.end()) {
-    return listed_hosts(list->second, kListVariable);
-  }
-  if (variables.contains(kNodesVariable)) return allocated_hosts(variables);
-  return options.job ? hosts_of(*options.job, config) : Hosts();
-}
-
 Hosts hosts_of(const StartOptions& options, const StudyConfig& config,
-               const HostVariables& variables) {
-  Hosts hosts = said_hosts(options, config, variables);
-  if (!hosts.empty() && names_hosts(config.mpirun_arguments)) {
+               const EnvironmentVariables& variables) {
+  const bool launcher_knows = names_hosts(config.mpirun_arguments);
+  if (launcher_knows && options.hosts.empty() && config.hosts.empty()) return {};
+  ClusterDescription cluster = described_cluster(options.hosts, config.hosts, variables);
+  Hosts& hosts = cluster.hosts;
+  if (launcher_knows) {
     fail<UsageError>(
         "mpirun_arguments name hosts, and so do --hosts or [study] hosts; leave one out");
+  }
+  if (cluster.slots_are_gpus && config.device == "cpu") {
+    for (Host& host : hosts) host.slots = 0;
   }
   const auto unsaid = [](const Host& host) { return host.slots == 0; };
   if (std::ranges::any_of(hosts, unsaid)) {
@@ -213,15 +180,6 @@ Hosts hosts_of(const StartOptions& options, const StudyConfig& config,
 }
 
 }  // namespace
-
-HostVariables host_variables() {
-  HostVariables variables;
-  for (const char* const name : {kListVariable, kNodesVariable, kTasksVariable}) {
-    const char* const value = std::getenv(name);
-    if (value != nullptr && *value != '\0') variables[name] = value;
-  }
-  return variables;
-}
 
 int gpus_of(const StudyConfig& config) {
   const auto named = static_cast<int>(parse_devices(config.devices).size());
@@ -248,13 +206,8 @@ int devices_of(const StudyConfig& config) {
   return config.slots > 0 ? static_cast<int>(config.slots) : own_devices(config);
 }
 
-int slots_of(const ManagedJob& job, const StudyConfig& config) {
-  const int gpus = job.gpus.value_or(0);
-  return gpus > 0 && config.device != "cpu" ? gpus : devices_of(config);
-}
-
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
-                     const HostVariables& variables) {
+                     const EnvironmentVariables& variables) {
   Hosts hosts = hosts_of(options, config, variables);
   PlanLimits limits{.devices = devices_of(config), .oversubscribe = options.oversubscribe};
   if (!hosts.empty()) {
@@ -274,29 +227,6 @@ PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
 // How it is started.
 
 namespace {
-
-/// Which launcher it is: as its --version says, else Slurm's by its name, as a plan for an
-/// allocation needs no Slurm, else the one of our own MPI.
-const Launcher& launcher_of(const StartOptions& options, const std::string& mpi) {
-  const std::string family = mpi == "Intel MPI" ? "MPICH" : mpi;  // its launcher is Hydra too
-  constexpr int kPatienceSeconds = 10;
-  const std::string command = options.mpirun.empty() ? "mpirun" : options.mpirun;
-  const Launcher* launcher =
-      launcher_that_says(ask({command, "--version"}, kPatienceSeconds).output);
-  if (launcher == nullptr && std::filesystem::path(command).filename() == "srun") {
-    launcher = &launcher_named("slurm");
-  }
-  if (launcher == nullptr) {
-    const auto own = std::ranges::find(launchers(), family, &Launcher::family);
-    launcher = own == launchers().end() ? &launchers().front() : &*own;
-  }
-  if (launcher->family == "any" || family.empty() || launcher->family == family) return *launcher;
-  fail<UsageError>(
-      "{} starts programs of {}, and these are linked with {}: every rank would be alone; name the "
-      "launcher of that MPI with --mpirun",
-      options.mpirun.empty() ? launcher->command : command, launcher->family,
-      MpiSession::library_version());
-}
 
 bool is_crowded(const ResolvedStudy& study) {
   // What other hosts have is known once they were looked at; until then whoever asks is believed.
@@ -318,7 +248,7 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
   LaunchSettings settings;
   settings.run_id = kPlannedRun;
   settings.mpi = mpi_version_in(MpiSession::library_version()).family;
-  const Launcher& launcher = launcher_of(options, settings.mpi);
+  const Launcher& launcher = launcher_for(options.mpirun, MpiSession::library_version());
   settings.launcher = launcher.name;
   settings.mpirun = options.mpirun.empty() ? std::string(launcher.command) : options.mpirun;
   settings.hosts = study.limits.hosts;
@@ -338,11 +268,7 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
     // All of the study, also what one rank does: only rows of one origin may form a ratio.
     settings.environment.emplace_back(kEmulatedVariable, "ranks that share a GPU");
   }
-  if (geteuid() == 0) {
-    // Containers run as root, where Open MPI wants to be told twice.
-    settings.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
-    settings.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-  }
+  allow_root(settings.environment);
   return settings;
 }
 

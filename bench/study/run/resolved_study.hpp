@@ -99,18 +99,10 @@ int gpus_of(const StudyConfig& config);
 /// without any.
 int devices_of(const StudyConfig& config);
 
-/// Ranks that one host of the job takes: its GPUs, unless the study is for the CPU.
-int slots_of(const ManagedJob& job, const StudyConfig& config);
-
-/// By name: SCALEBENCH_HOSTS, SLURM_JOB_NODELIST, SLURM_TASKS_PER_NODE.
-using HostVariables = std::map<std::string, std::string, std::less<>>;
-HostVariables host_variables();
-
-/// The hosts and what fits on all of them together. Hosts are those of the first of --hosts, the
-/// config, SCALEBENCH_HOSTS, the Slurm allocation, the managed job; with their slots (those not
-/// said: what this host has). None: this host, without a word about it, or the launcher's own
-/// arguments name some. Throws UsageError in one line that names the source.
+/// The hosts and what fits on all of them together, as described_cluster() has them; slots that are
+/// not said: what this host has. None: this host, without a word about it, or the launcher's own
+/// arguments name some.
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
-                     const HostVariables& variables = host_variables());
+                     const EnvironmentVariables& variables = environment_variables(::environ));
 
 }  // namespace scalebench

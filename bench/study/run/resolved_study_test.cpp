@@ -19,15 +19,12 @@ using testing::HasSubstr;
 struct Places {
   StartOptions options;
   StudyConfig config;
-  HostVariables variables{{"SCALEBENCH_HOSTS", "variable:3"},
-                          {"SLURM_JOB_NODELIST", "n[1-2]"},
-                          {"SLURM_TASKS_PER_NODE", "4(x2)"}};
+  EnvironmentVariables variables{
+      {"SM_HOSTS", R"(["algo-1","algo-2"])"}, {"SM_CURRENT_HOST", "algo-1"}, {"SM_NUM_GPUS", "8"}};
 
   Places() {
     options.hosts = "option:1";
     config.hosts = "config:2";
-    options.job.emplace().hosts = {"algo-1", "algo-2"};
-    options.job->gpus = 8;
   }
   std::string hosts() const { return host_words(limits_of(options, config, variables).hosts); }
 };
@@ -73,12 +70,8 @@ TEST(HostsOf, AreThoseOfTheFirstPlaceThatNamesSome) {
   places.options.hosts.clear();
   EXPECT_EQ(places.hosts(), "config:2");
   places.config.hosts.clear();
-  EXPECT_EQ(places.hosts(), "variable:3");
-  places.variables.erase("SCALEBENCH_HOSTS");
-  EXPECT_EQ(places.hosts(), "n1:4,n2:4");
-  places.variables.erase("SLURM_JOB_NODELIST");
   EXPECT_EQ(places.hosts(), "algo-1:8,algo-2:8");
-  places.options.job->hosts.resize(1);
+  places.variables.clear();
   EXPECT_EQ(places.hosts(), "");
 }
 
@@ -116,32 +109,13 @@ TEST(HostsOf, StudiesOfTheCpuTakeAJobsCores) {
   places.options.hosts.clear();
   places.config = StudyConfig();
   places.config.device = "cpu";
-  places.variables.clear();
   const std::string each = std::to_string(devices_of(places.config));
   EXPECT_EQ(places.hosts(), "algo-1:" + each + ",algo-2:" + each);
-}
-
-TEST(HostChoice, SlurmsTasksAreOfItsNodes) {
-  Places places;
-  places.options.hosts.clear();
-  places.config.hosts.clear();
-  places.variables.erase("SCALEBENCH_HOSTS");
-  places.variables["SLURM_TASKS_PER_NODE"] = "4(x3)";
-  EXPECT_THAT(message_of<UsageError>([&] { places.hosts(); }), HasSubstr("is for 3 nodes"));
 }
 
 }  // namespace
 
 namespace {
-
-TEST(SlotsOf, StudiesOfTheCpuTakeItsCoresAndOthersTheGpus) {
-  ManagedJob job;
-  job.gpus = 4;
-  StudyConfig config;
-  EXPECT_EQ(slots_of(job, config), 4);
-  config.device = "cpu";
-  EXPECT_EQ(slots_of(job, config), devices_of(config));
-}
 
 /// A study of one allreduce. A launcher that is named need not be asked which one it is.
 ResolvedStudy resolved(const std::string& ranks, const std::string& hosts, bool oversubscribe) {

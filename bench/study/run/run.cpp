@@ -2,6 +2,7 @@
 #include "bench/study/run/run.hpp"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 
 #include "bench/launch/host_survey.hpp"
 #include "bench/launch/launch_mark.hpp"
+#include "bench/launch/side_by_side.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/machine/managed_job.hpp"
 #include "bench/record/file.hpp"
@@ -267,6 +269,8 @@ constexpr std::uintmax_t kBytesNeeded = 100'000'000;
 HostSurvey look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaunch>& plan,
                          const std::map<std::string, std::string>& binaries, Console& console) {
   if (settings.hosts.empty()) return {};
+  const EnvironmentVariables variables = environment_variables(::environ);
+  if (const auto place = process_place(variables)) require_way_to(settings, *place, variables);
   HostSurvey survey = survey_hosts(settings, binaries);
   for (const SurveyedHost& host : survey.hosts) {
     if (host.usable()) continue;

@@ -102,6 +102,7 @@ Environment environment_here() {
 DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::path& results) {
   DoctorInputs inputs;
   inputs.environment = environment_here();
+  inputs.variables = environment_variables(::environ);
   inputs.mpirun = mpirun;
   inputs.scripts = scripts_folder();
   inputs.dataset = kFashionMnistFolder;

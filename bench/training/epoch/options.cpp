@@ -230,7 +230,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks) {
   }
   resolved(trainer, workers);
   if (!options.record_trace.empty()) check_recording(trainer, ranks);
-  apply_job_default(options.checkpoints, job_folders(job_variables(::environ)),
+  apply_job_default(options.checkpoints, job_folders(environment_variables(::environ)),
                     !options.training.record.run_id.empty(), trainer.gradient_sync, ranks);
   check_checkpoint_options(options.checkpoints, trainer.gradient_sync, ranks);
   const bool possible = options.target_accuracy >= 0 && options.target_accuracy <= 1;

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptions of a cluster, one function for each source; tables at the end have their order.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "bench/launch/hosts.hpp"
+#include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
+#include "kernels/read_number.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr int kMostRanks = 1 << 20;
+
+bool has(const EnvironmentVariables& variables, std::string_view name) {
+  return variables.contains(name);
+}
+
+std::string text_of(const EnvironmentVariables& variables, std::string_view name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? std::string() : found->second;
+}
+
+/// `why`: where a limit comes from, as "WORLD_SIZE is 4"; may be empty.
+int number_in(const EnvironmentVariables& variables, std::string_view name, int lowest, int highest,
+              std::string_view why = {}) {
+  const std::string text = text_of(variables, name);
+  const std::string valid = fmt::format("valid: a number from {} to {}{}{}{}", lowest, highest,
+                                        why.empty() ? "" : " (", why, why.empty() ? "" : ")");
+  if (text.empty()) fail<UsageError>("{} is not set; {}", name, valid);
+  const auto number = read_number<int>(text);
+  if (!number || *number < lowest || *number > highest) {
+    fail<UsageError>("{}: '{}'; {}", name, text, valid);
+  }
+  return *number;
+}
+
+std::string remedy_on(const EnvironmentVariables& variables) {
+  if (has(variables, "SM_HOSTS")) {
+    return "give the SageMaker estimator distribution={\"mpi\": {\"enabled\": True}}, which starts "
+           "them";
+  }
+  if (has(variables, "KUBERNETES_SERVICE_HOST")) {
+    return "on Kubernetes start them by an MPIJob, as configs/kubernetes/mpijob.yaml";
+  }
+  if (has(variables, "SLURM_JOB_ID")) {
+    return "under Slurm start them by srun --mpi=pmix -N 2 --ntasks-per-node=4 PROGRAM, a study by "
+           "scalebench run --mpirun srun in the batch script";
+  }
+  return "start them by mpirun -H h1:4,h2:4 PROGRAM, a study by scalebench run --hosts h1:4,h2:4";
+}
+
+// RANK, WORLD_SIZE, LOCAL_WORLD_SIZE: of torchrun, and of Kubeflow's PyTorchJob, where a process
+// without LOCAL_WORLD_SIZE has its pod for itself. They name no hosts but that of rank 0.
+// https://pytorch.org/docs/stable/elastic/run.html#environment-variables
+
+std::optional<ProcessPlace> torchrun_place(const EnvironmentVariables& variables) {
+  if (!has(variables, "WORLD_SIZE")) return std::nullopt;
+  const int ranks = number_in(variables, "WORLD_SIZE", 1, kMostRanks);
+  if (ranks == 1) return std::nullopt;
+  const std::string of_ranks = fmt::format("WORLD_SIZE is {}", ranks);
+  const int rank = number_in(variables, "RANK", 0, ranks - 1, of_ranks);
+  const bool says_here = has(variables, "LOCAL_WORLD_SIZE");
+  const int here = says_here ? number_in(variables, "LOCAL_WORLD_SIZE", 1, ranks, of_ranks) : 1;
+  ProcessPlace place{.source = "RANK, WORLD_SIZE",
+                     .own = fmt::format("rank {}", rank),
+                     .first = "rank 0",
+                     .is_first = rank == 0};
+  if (here < ranks) {
+    place.why_no_start = fmt::format(
+        "{} of {} ranks are on this host, and no variable names the hosts of the others", here,
+        ranks);
+  }
+  return place;
+}
+
+ClusterDescription torchrun_hosts(const EnvironmentVariables& variables) {
+  const auto place = torchrun_place(variables);
+  if (!place || !place->why_no_start.empty()) return {};
+  return {place->source, {{"localhost", number_in(variables, "WORLD_SIZE", 1, kMostSlots)}}};
+}
+
+// TF_CONFIG: {"cluster": {"chief": ["h1:2222"], "worker": [...], "ps": [...]}, "task": {"type":
+// "worker", "index": 0}}. Each task is a rank, in this order: chief, workers, ps. An evaluator is
+// none.
+// https://www.tensorflow.org/guide/distributed_training#setting_up_the_tf_config_environment_variable
+
+constexpr std::array<std::string_view, 4> kTaskTypes{"chief", "master", "worker", "ps"};
+constexpr const char* kValidConfig =
+    R"(valid: {"cluster": {"worker": ["h1:2222", "h2:2222"]}, "task": {"type": "worker", "index": 0}})";
+
+struct Task {
+  std::string type;
+  std::size_t index = 0;
+  Host at;  // its slots: the port
+  std::string name() const { return fmt::format("{} {} ({})", type, index, host_words({at})); }
+};
+
+[[noreturn]] void refuse_config(std::string_view where, std::string_view what) {
+  fail<UsageError>("TF_CONFIG: {}: {}; {}", where, what, kValidConfig);
+}
+
+std::vector<Task> tasks_of(const nlohmann::json& cluster) {
+  for (const auto& [type, list] : cluster.items()) {
+    const bool known =
+        type == "evaluator" || std::ranges::find(kTaskTypes, type) != kTaskTypes.end();
+    if (!known) refuse_config("cluster", fmt::format("'{}' is no type of task", type));
+  }
+  std::vector<Task> tasks;
+  for (const std::string_view type : kTaskTypes) {
+    const auto list = cluster.find(type);
+    if (list == cluster.end()) continue;
+    if (!list->is_array()) refuse_config(fmt::format("cluster.{}", type), "is no list");
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const std::string where = fmt::format("TF_CONFIG: cluster.{}[{}]", type, i);
+      const nlohmann::json& entry = list->at(i);
+      const Hosts at = entry.is_string() ? parse_hosts(entry.get<std::string>(), where) : Hosts();
+      if (at.size() != 1 || at.front().slots == 0) {
+        fail<UsageError>("{}: {} is no task's address; valid: \"host:port\"", where, entry.dump());
+      }
+      const auto same = std::ranges::find(tasks, at.front(), &Task::at);
+      if (same != tasks.end())
+        fail<UsageError>("{}: is the address of {} too", where, same->name());
+      tasks.push_back({std::string(type), i, at.front()});
+    }
+  }
+  if (tasks.empty()) refuse_config("cluster", "has no task that could be a rank");
+  return tasks;
+}
+
+struct TensorFlow {
+  std::vector<Task> tasks;
+  std::string own;  // the name of this process's task
+};
+
+std::optional<TensorFlow> tensorflow(const EnvironmentVariables& variables) {
+  const std::string text = text_of(variables, "TF_CONFIG");
+  if (text.empty()) return std::nullopt;
+  const nlohmann::json config = parse_json(text, "TF_CONFIG", kValidConfig);
+  const auto member = [&](const nlohmann::json& in, const char* name, const char* where) {
+    const auto found = in.is_object() ? in.find(name) : in.end();
+    if (!in.is_object() || found == in.end()) refuse_config(where, "is missing");
+    return *found;
+  };
+  const nlohmann::json cluster = member(config, "cluster", "cluster");
+  if (!cluster.is_object()) refuse_config("cluster", "is no object");
+  TensorFlow found{tasks_of(cluster), ""};
+  const nlohmann::json task = member(config, "task", "task");
+  const nlohmann::json type = member(task, "type", "task.type");
+  if (type == "evaluator") return TensorFlow{std::move(found.tasks), "the evaluator"};
+  const nlohmann::json number = member(task, "index", "task.index");
+  const std::string index = number.is_string() ? number.get<std::string>() : number.dump();
+  const auto own = std::ranges::find_if(found.tasks, [&](const Task& one) {
+    return type == one.type && std::to_string(one.index) == index;
+  });
+  if (own == found.tasks.end()) {
+    refuse_config("task", fmt::format("{} {} is not in the cluster", type.dump(), index));
+  }
+  found.own = own->name();
+  return found;
+}
+
+std::optional<ProcessPlace> tensorflow_place(const EnvironmentVariables& variables) {
+  const auto found = tensorflow(variables);
+  if (!found || (found->tasks.size() == 1 && found->own != "the evaluator")) return std::nullopt;
+  const std::string first = found->tasks.front().name();
+  return ProcessPlace{
+      .source = "TF_CONFIG", .own = found->own, .first = first, .is_first = found->own == first};
+}
+
+ClusterDescription tensorflow_hosts(const EnvironmentVariables& variables) {
+  const auto found = tensorflow(variables);
+  if (!found || found->tasks.size() == 1) return {};
+  ClusterDescription cluster{"TF_CONFIG"};
+  for (const Task& task : found->tasks) {
+    const auto known = std::ranges::find(cluster.hosts, task.at.name, &Host::name);
+    if (known == cluster.hosts.end()) {
+      cluster.hosts.push_back({task.at.name, 1});
+    } else {
+      ++known->slots;
+    }
+  }
+  return cluster;
+}
+
+// SageMaker: SM_HOSTS, SM_CURRENT_HOST, SM_NUM_GPUS of this host, and in SM_RESOURCE_CONFIG which
+// instances the hosts are, where they are several groups of them.
+// https://github.com/aws/sagemaker-training-toolkit/blob/master/ENVIRONMENT_VARIABLES.md
+
+constexpr std::string_view kValidHosts =
+    R"(valid: a JSON list of host names, as ["algo-1","algo-2"])";
+
+std::vector<std::string> names_in(const nlohmann::json& list, std::string_view source) {
+  const auto refuse = [&](std::string_view why) {
+    fail<UsageError>("{}: '{}' {}; {}", source, list.dump(), why, kValidHosts);
+  };
+  if (!list.is_array() || list.empty()) refuse("is not a list with entries");
+  std::vector<std::string> names;
+  for (const nlohmann::json& entry : list) {
+    if (!entry.is_string()) refuse("has an entry that is no host name");
+    const Hosts one = parse_hosts(entry.get<std::string>(), source);
+    if (one.size() != 1 || one.front().slots > 0) refuse("has an entry that is no host name");
+    names.push_back(one.front().name);
+  }
+  std::ranges::sort(names);
+  if (std::ranges::adjacent_find(names) != names.end()) refuse("names a host twice");
+  return names;
+}
+
+/// ml.p4d.24xlarge, ml.g5.xlarge: the families of instances with GPUs.
+bool has_gpus(std::string_view type) {
+  constexpr std::size_t kFamily = 3;
+  return type.size() > kFamily + 1 && (type.starts_with("ml.p") || type.starts_with("ml.g")) &&
+         type[kFamily + 1] >= '0' && type[kFamily + 1] <= '9';
+}
+
+/// The hosts of the one group that has GPUs; empty: there are no groups to choose from.
+std::vector<std::string> hosts_of_group(const EnvironmentVariables& variables) {
+  const std::string text = text_of(variables, "SM_RESOURCE_CONFIG");
+  if (text.empty()) return {};
+  const nlohmann::json config = parse_json(text, "SM_RESOURCE_CONFIG");
+  const auto groups = config.is_object() ? config.find("instance_groups") : config.end();
+  if (!config.is_object() || groups == config.end() || groups->size() < 2) return {};
+  std::vector<std::string> found, names;
+  int with_gpus = 0;
+  for (const nlohmann::json& group : *groups) {
+    const std::string type = text_in(group, "instance_type");
+    names.push_back(fmt::format("{} ({})", text_in(group, "instance_group_name"), type));
+    if (!has_gpus(type)) continue;
+    ++with_gpus;
+    found =
+        names_in(group.is_object() && group.contains("hosts") ? group["hosts"] : nlohmann::json(),
+                 "SM_RESOURCE_CONFIG: hosts");
+  }
+  if (with_gpus == 1) return found;
+  fail<UsageError>(
+      "SM_RESOURCE_CONFIG: instance groups {}: {} of them have GPUs; valid: one, on which the "
+      "ranks "
+      "are started, or name the hosts with --hosts",
+      fmt::join(names, ", "), with_gpus);
+}
+
+struct SageMaker {
+  std::vector<std::string> hosts;  // of ranks; the first by name starts them
+  std::string own;
+};
+
+std::optional<SageMaker> sagemaker(const EnvironmentVariables& variables) {
+  const std::string text = text_of(variables, "SM_HOSTS");
+  if (text.empty()) return std::nullopt;
+  std::vector<std::string> hosts = names_in(parse_json(text, "SM_HOSTS", kValidHosts), "SM_HOSTS");
+  if (hosts.size() == 1) return std::nullopt;
+  const std::string own = text_of(variables, "SM_CURRENT_HOST");
+  if (!std::ranges::binary_search(hosts, own)) {
+    fail<UsageError>("SM_CURRENT_HOST: '{}' is none of SM_HOSTS; valid: {}", own,
+                     fmt::join(hosts, ", "));
+  }
+  const std::vector<std::string> group = hosts_of_group(variables);
+  return SageMaker{group.empty() ? std::move(hosts) : group, own};
+}
+
+std::optional<ProcessPlace> sagemaker_place(const EnvironmentVariables& variables) {
+  const auto job = sagemaker(variables);
+  if (!job) return std::nullopt;
+  const std::string& first = job->hosts.front();
+  return ProcessPlace{.source = "SM_HOSTS",
+                      .own = job->own,
+                      .first = first,
+                      .is_first = job->own == first,
+                      .must_stay = true};
+}
+
+ClusterDescription sagemaker_hosts(const EnvironmentVariables& variables) {
+  const auto job = sagemaker(variables);
+  if (!job) return {};
+  ClusterDescription cluster{"SM_HOSTS", {}, has(variables, "SM_NUM_GPUS")};
+  const int gpus = cluster.slots_are_gpus ? number_in(variables, "SM_NUM_GPUS", 0, kMostSlots) : 0;
+  for (const std::string& host : job->hosts) cluster.hosts.push_back({host, gpus});
+  return cluster;
+}
+
+// Slurm: the allocation, and the tasks of a step.
+
+constexpr const char* kNodes = "SLURM_JOB_NODELIST";
+constexpr const char* kTasks = "SLURM_TASKS_PER_NODE";
+
+/// Tasks of one step see each other by Slurm's PMI alone, and hold what another step would need.
+std::optional<ProcessPlace> slurm_place(const EnvironmentVariables& variables) {
+  if (!has(variables, "SLURM_STEP_NODELIST") || !has(variables, "SLURM_PROCID"))
+    return std::nullopt;
+  const int tasks = number_in(variables, "SLURM_STEP_NUM_TASKS", 1, kMostRanks);
+  if (tasks == 1) return std::nullopt;
+  const int task = number_in(variables, "SLURM_PROCID", 0, tasks - 1,
+                             fmt::format("SLURM_STEP_NUM_TASKS is {}", tasks));
+  return ProcessPlace{
+      .source = "SLURM_STEP_NODELIST",
+      .own = fmt::format("task {}", task),
+      .first = "task 0",
+      .is_first = task == 0,
+      .why_no_start = fmt::format("{} tasks of a step without PMI cannot be ranks", tasks)};
+}
+
+ClusterDescription slurm_hosts(const EnvironmentVariables& variables) {
+  int all = 0;
+  if (has(variables, "SLURM_NTASKS")) all = number_in(variables, "SLURM_NTASKS", 1, kMostRanks);
+  if (!has(variables, kNodes)) return {};
+  ClusterDescription cluster{kNodes, parse_hosts(text_of(variables, kNodes), kNodes)};
+  const int nodes = static_cast<int>(cluster.hosts.size());
+  const std::string words = text_of(variables, kTasks);
+  if (words.empty()) {
+    for (Host& host : cluster.hosts) host.slots = all % nodes == 0 ? all / nodes : 0;
+    return cluster;
+  }
+  const std::vector<int> slots = tasks_per_node(words, kTasks);
+  if (slots.size() != cluster.hosts.size()) {
+    fail<UsageError>("{} '{}' is for {} nodes, and {} names {}", kTasks, words, slots.size(),
+                     kNodes, nodes);
+  }
+  if (const int sum = std::accumulate(slots.begin(), slots.end(), 0); sum < all) {
+    fail<UsageError>("{} '{}' is {} tasks, and SLURM_NTASKS is {}; valid: at least as many", kTasks,
+                     words, sum, all);
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) cluster.hosts[i].slots = slots[i];
+  return cluster;
+}
+
+// PBS and LSF.
+
+ClusterDescription pbs_hosts(const EnvironmentVariables& variables) {
+  const std::string file = text_of(variables, "PBS_NODEFILE");
+  if (file.empty()) return {};
+  try {
+    ClusterDescription cluster{"PBS_NODEFILE", read_hostfile(file)};
+    for (Host& host : cluster.hosts) host.slots = std::max(host.slots, 1);
+    return cluster;
+  } catch (const UsageError& error) {
+    fail<UsageError>("PBS_NODEFILE: {}", error.what());
+  }
+}
+
+/// "hostA 4 hostB 8".
+ClusterDescription lsf_hosts(const EnvironmentVariables& variables) {
+  constexpr const char* kHosts = "LSB_MCPU_HOSTS";
+  const std::string text = text_of(variables, kHosts);
+  std::string list;
+  std::size_t words = 0;
+  for (std::size_t at = text.find_first_not_of(' '); at < text.size(); ++words) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (words > 0) list += words % 2 == 0 ? ',' : ':';
+    list.append(text, at, end - at);
+    at = text.find_first_not_of(' ', end);
+  }
+  if (words % 2 != 0) {
+    fail<UsageError>("{}: '{}' is {} words; valid: hosts with slots, as h1 4 h2 4", kHosts, text,
+                     words);
+  }
+  return words == 0 ? ClusterDescription{} : ClusterDescription{kHosts, parse_hosts(list, kHosts)};
+}
+
+// The order of the sources. The launcher nearest to a process decides on its place: torchrun may
+// have been started by Slurm or in a job of SageMaker, and not the other way round.
+
+constexpr std::array kPlaces{&torchrun_place, &tensorflow_place, &sagemaker_place, &slurm_place};
+constexpr std::array kHostSources{&slurm_hosts, &pbs_hosts, &lsf_hosts, &tensorflow_hosts,
+                                  &sagemaker_hosts};
+
+/// A list, or the path of a hostfile: what is a file, or has a '/'.
+Hosts said_hosts(const std::string& words, std::string_view source) {
+  std::error_code ignored;
+  const bool path =
+      words.find('/') != std::string::npos || std::filesystem::is_regular_file(words, ignored);
+  return path ? read_hostfile(words) : parse_hosts(words, source);
+}
+
+}  // namespace
+
+bool is_mpi_rank(const EnvironmentVariables& variables) {
+  constexpr std::array kRanks{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PMI_ID", "PMI_FD"};
+  return std::ranges::any_of(kRanks, [&](const char* name) { return has(variables, name); });
+}
+
+std::optional<ProcessPlace> process_place(const EnvironmentVariables& variables) {
+  if (is_mpi_rank(variables)) return std::nullopt;
+  for (const auto place_by : kPlaces) {
+    if (auto place = place_by(variables)) {
+      place->remedy = remedy_on(variables);
+      return place;
+    }
+  }
+  return std::nullopt;
+}
+
+ClusterDescription described_cluster(const std::string& option, const std::string& config,
+                                     const EnvironmentVariables& variables) {
+  if (!option.empty()) return {"--hosts", said_hosts(option, "--hosts")};
+  if (!config.empty()) return {"[study] hosts", said_hosts(config, "[study] hosts")};
+  if (const auto place = process_place(variables); place && !place->why_no_start.empty()) {
+    fail<UsageError>("{}: {}; {}", place->source, place->why_no_start, place->remedy);
+  }
+  // Of an allocation it may use this host alone.
+  ClusterDescription first = torchrun_hosts(variables);
+  if (!first.source.empty()) return first;
+  for (const auto hosts_by : kHostSources) {
+    ClusterDescription found = hosts_by(variables);
+    if (first.source.empty()) {
+      first = std::move(found);
+    } else if (!found.source.empty() && found.hosts.size() != first.hosts.size()) {
+      fail<UsageError>(
+          "{} names {}, and {} names {}: say with --hosts which are meant, or unset one",
+          first.source, host_words(first.hosts), found.source, host_words(found.hosts));
+    }
+  }
+  return first;
+}
+
+}  // namespace scalebench

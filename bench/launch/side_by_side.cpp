@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/launch/side_by_side.hpp"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "bench/machine/environment.hpp"
+#include "bench/machine/host_files.hpp"
+#include "kernels/error.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr const char* kPort = "7777";
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+/// Null where the host has none.
+Addresses addresses_of(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), kPort, &hints, &found) != 0) found = nullptr;
+  return {found, &::freeaddrinfo};
+}
+
+Descriptor socket_for(const addrinfo& address) {
+  return Descriptor(::socket(address.ai_family, SOCK_STREAM, address.ai_protocol));
+}
+
+/// Not open: nobody listens there.
+Descriptor connected_to(const std::string& host) {
+  const Addresses addresses = addresses_of(host);
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    Descriptor connection = socket_for(*one);
+    if (::connect(connection.number(), one->ai_addr, one->ai_addrlen) == 0) return connection;
+  }
+  return Descriptor();
+}
+
+/// Whether arguments or variables name another way to other hosts than plain ssh.
+bool names_agent(const LaunchSettings& settings, const EnvironmentVariables& variables) {
+  const auto within = [](const std::string& word) {
+    return word.find("sh_agent") != std::string::npos || word.starts_with("HYDRA_LAUNCHER") ||
+           word.starts_with("-launcher");
+  };
+  return std::ranges::any_of(settings.mpirun_arguments, within) ||
+         std::ranges::any_of(variables, [&](const auto& one) { return within(one.first); });
+}
+
+std::string without_brackets(const std::string& host) {
+  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+}
+
+}  // namespace
+
+std::string part_of(const ProcessPlace& place) {
+  if (place.is_first) return fmt::format("{}: {} starts the ranks of all", place.source, place.own);
+  if (!place.must_stay) {
+    return fmt::format("{}: {} ends here: {} starts the ranks of all", place.source, place.own,
+                       place.first);
+  }
+  return fmt::format("{}: {} waits until {}, which starts the ranks of all, has closed its port {}",
+                     place.source, place.own, place.first, kPort);
+}
+
+OpenPort::OpenPort(const ProcessPlace& place) {
+  if (!place.is_first || !place.must_stay) return;
+  const Addresses addresses = addresses_of(place.own);
+  std::string why = "its name has no address";
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    socket_ = socket_for(*one);
+    const int number = socket_.number(), reuse = 1;
+    ::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
+    const bool opened =
+        ::bind(number, one->ai_addr, one->ai_addrlen) == 0 && ::listen(number, SOMAXCONN) == 0;
+    if (opened) return;
+    why = std::strerror(errno);
+  }
+  fail<UsageError>("{}: port {} of {} cannot be opened, for which the others wait: {}",
+                   place.source, kPort, place.own, why);
+}
+
+void stay_for_first(const ProcessPlace& place, int patience_seconds) {
+  if (!place.must_stay) return;
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::seconds(patience_seconds);
+  Descriptor connection;
+  while (!(connection = connected_to(place.first)).is_open()) {
+    if (Clock::now() > deadline) {
+      fail("{}: {} has not opened its port {} within {} s", place.source, place.first, kPort,
+           patience_seconds);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  }
+  // A host that is gone closes nothing.
+  const int alive = 1;
+  ::setsockopt(connection.number(), SOL_SOCKET, SO_KEEPALIVE, &alive, sizeof alive);
+  pollfd end{connection.number(), POLLIN, 0};  // nothing is ever sent: what comes is the end
+  while (::poll(&end, 1, -1) < 0 && errno == EINTR) {
+  }
+}
+
+void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
+                    const EnvironmentVariables& variables) {
+  constexpr int kPatienceSeconds = 30;
+  if (settings.hosts.size() < 2 || settings.launcher == "slurm") return;
+  if (names_agent(settings, variables)) return;
+  const std::string host = without_brackets(settings.hosts[1].name);
+  const CommandAnswer answer = ask(
+      {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host, "true"}, kPatienceSeconds);
+  if (answer.answered) return;
+  const std::string said = answer.cut_short.empty() ? answer.output : answer.cut_short;
+  fail<UsageError>("{}: no rank can be started on {} by ssh ({}); {}", place.source, host,
+                   said.substr(0, said.find_first_of("\r\n")), place.remedy);
+}
+
+RankStart start_of(const RankProgram& program, ClusterDescription cluster,
+                   const EnvironmentVariables& variables) {
+  const int cores = static_cast<int>(usable_cores().size());
+  const int here = program.devices > 0 ? program.devices : std::max(1, cores / program.threads);
+  for (Host& host : cluster.hosts) host.slots = host.slots == 0 ? here : host.slots;
+  const int each = cluster.hosts.front().slots;
+  if (!std::ranges::all_of(cluster.hosts, [&](const Host& host) { return host.slots == each; })) {
+    fail<UsageError>("{}: {}: not as many ranks on each host; valid: the same number on all",
+                     cluster.source, host_words(cluster.hosts));
+  }
+  PlannedLaunch launch;
+  launch.nodes = static_cast<int>(cluster.hosts.size());
+  launch.per_node = each;
+  launch.ranks = launch.nodes * each;
+  launch.arguments.assign(program.command.begin() + 1, program.command.end());
+  const std::filesystem::path path = program.command.front();
+  launch.program = path.filename().string();
+
+  RankStart start;
+  LaunchSettings& settings = start.settings;
+  const Launcher& launcher = launcher_for("", program.mpi);
+  settings.launcher = launcher.name;
+  settings.mpirun = launcher.command;
+  settings.mpi = mpi_version_in(program.mpi).family;
+  settings.hosts = std::move(cluster.hosts);
+  settings.programs = path.parent_path();
+  settings.oversubscribe = program.devices == 0 && each * program.threads > cores;
+  settings.bind_to_core =
+      program.threads == 1 && program.devices == 0 && declared_emulation().empty();
+  for (const auto& [name, value] : variables) {
+    const bool of_ranks = is_recorded_variable(name) || name == kEmulatedVariable;
+    const bool of_host = name.find("_MCA_") != std::string::npos || name == "CUDA_VISIBLE_DEVICES";
+    if (of_ranks && !of_host) settings.environment.emplace_back(name, value);
+  }
+  allow_root(settings.environment);
+  start.command = started_by(launch, settings);
+  return start;
+}
+
+}  // namespace scalebench
