@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
 #include "bench/launch/hosts.hpp"
 #include "kernels/error.hpp"
@@ -55,36 +56,6 @@ std::string remedy_on(const EnvironmentVariables& variables) {
   return "start them by mpirun -H h1:4,h2:4 PROGRAM, a study by scalebench run --hosts h1:4,h2:4";
 }
 
-// RANK, WORLD_SIZE, LOCAL_WORLD_SIZE: of torchrun, and of Kubeflow's PyTorchJob, where a process
-// without LOCAL_WORLD_SIZE has its pod for itself. They name no hosts but that of rank 0.
-// https://pytorch.org/docs/stable/elastic/run.html#environment-variables
-
-std::optional<ProcessPlace> torchrun_place(const EnvironmentVariables& variables) {
-  if (!has(variables, "WORLD_SIZE")) return std::nullopt;
-  const int ranks = number_in(variables, "WORLD_SIZE", 1, kMostRanks);
-  if (ranks == 1) return std::nullopt;
-  const std::string of_ranks = fmt::format("WORLD_SIZE is {}", ranks);
-  const int rank = number_in(variables, "RANK", 0, ranks - 1, of_ranks);
-  const bool says_here = has(variables, "LOCAL_WORLD_SIZE");
-  const int here = says_here ? number_in(variables, "LOCAL_WORLD_SIZE", 1, ranks, of_ranks) : 1;
-  ProcessPlace place{.source = "RANK, WORLD_SIZE",
-                     .own = fmt::format("rank {}", rank),
-                     .first = "rank 0",
-                     .is_first = rank == 0};
-  if (here < ranks) {
-    place.why_no_start = fmt::format(
-        "{} of {} ranks are on this host, and no variable names the hosts of the others", here,
-        ranks);
-  }
-  return place;
-}
-
-ClusterDescription torchrun_hosts(const EnvironmentVariables& variables) {
-  const auto place = torchrun_place(variables);
-  if (!place || !place->why_no_start.empty()) return {};
-  return {place->source, {{"localhost", number_in(variables, "WORLD_SIZE", 1, kMostSlots)}}};
-}
-
 // TF_CONFIG: {"cluster": {"chief": ["h1:2222"], "worker": [...], "ps": [...]}, "task": {"type":
 // "worker", "index": 0}}. Each task is a rank, in this order: chief, workers, ps. An evaluator is
 // none.
@@ -120,7 +91,8 @@ std::vector<Task> tasks_of(const nlohmann::json& cluster) {
       const std::string where = fmt::format("TF_CONFIG: cluster.{}[{}]", type, i);
       const nlohmann::json& entry = list->at(i);
       const Hosts at = entry.is_string() ? parse_hosts(entry.get<std::string>(), where) : Hosts();
-      if (at.size() != 1 || at.front().slots == 0) {
+      constexpr int kMostPort = 65535;
+      if (at.size() != 1 || at.front().slots == 0 || at.front().slots > kMostPort) {
         fail<UsageError>("{}: {} is no task's address; valid: \"host:port\"", where, entry.dump());
       }
       const auto same = std::ranges::find(tasks, at.front(), &Task::at);
@@ -284,6 +256,41 @@ ClusterDescription sagemaker_hosts(const EnvironmentVariables& variables) {
   return cluster;
 }
 
+// RANK, WORLD_SIZE, LOCAL_WORLD_SIZE: of torchrun, and of Kubeflow's PyTorchJob, where a process
+// without LOCAL_WORLD_SIZE has its pod for itself. They name no hosts but that of rank 0.
+// https://pytorch.org/docs/stable/elastic/run.html#environment-variables
+
+std::optional<ProcessPlace> torchrun_place(const EnvironmentVariables& variables) {
+  if (!has(variables, "WORLD_SIZE")) return std::nullopt;
+  const int ranks = number_in(variables, "WORLD_SIZE", 1, kMostRanks);
+  if (ranks == 1) return std::nullopt;
+  const std::string of_ranks = fmt::format("WORLD_SIZE is {}", ranks);
+  const int rank = number_in(variables, "RANK", 0, ranks - 1, of_ranks);
+  const bool says_here = has(variables, "LOCAL_WORLD_SIZE");
+  const int here = says_here ? number_in(variables, "LOCAL_WORLD_SIZE", 1, ranks, of_ranks) : 1;
+  ProcessPlace place{.source = "RANK, WORLD_SIZE",
+                     .own = fmt::format("rank {}", rank),
+                     .first = "rank 0",
+                     .is_first = rank == 0};
+  if (const auto job = sagemaker(variables); job && here < ranks) {
+    // SM_HOSTS names the hosts, each of which has started as many.
+    place.own = job->own;
+    place.first = job->hosts.front();
+    place.must_stay = true;
+  } else if (here < ranks) {
+    place.why_no_start = fmt::format(
+        "{} of {} ranks are on this host, and no variable names the hosts of the others", here,
+        ranks);
+  }
+  return place;
+}
+
+ClusterDescription torchrun_hosts(const EnvironmentVariables& variables) {
+  const auto place = torchrun_place(variables);
+  if (!place || place->must_stay || !place->why_no_start.empty()) return {};
+  return {place->source, {{"localhost", number_in(variables, "WORLD_SIZE", 1, kMostSlots)}}};
+}
+
 // Slurm: the allocation, and the tasks of a step.
 
 constexpr const char* kNodes = "SLURM_JOB_NODELIST";
@@ -395,6 +402,26 @@ std::optional<ProcessPlace> process_place(const EnvironmentVariables& variables)
   return std::nullopt;
 }
 
+namespace {
+
+/// Without the domain, which one description may leave out; empty for an address.
+std::string short_name(const Host& host) {
+  const bool is_address =
+      host.name.find_first_not_of("0123456789.") == std::string::npos || host.name.starts_with('[');
+  return is_address ? std::string() : host.name.substr(0, host.name.find('.'));
+}
+
+/// Where one has addresses nobody knows whose they are.
+bool contradict(const Hosts& a, const Hosts& b) {
+  std::set<std::string> names_a, names_b;
+  for (const Host& host : a) names_a.insert(short_name(host));
+  for (const Host& host : b) names_b.insert(short_name(host));
+  const bool known = !names_a.contains("") && !names_b.contains("");
+  return a.size() != b.size() || (known && names_a != names_b);
+}
+
+}  // namespace
+
 ClusterDescription described_cluster(const std::string& option, const std::string& config,
                                      const EnvironmentVariables& variables) {
   if (!option.empty()) return {"--hosts", said_hosts(option, "--hosts")};
@@ -409,7 +436,7 @@ ClusterDescription described_cluster(const std::string& option, const std::strin
     ClusterDescription found = hosts_by(variables);
     if (first.source.empty()) {
       first = std::move(found);
-    } else if (!found.source.empty() && found.hosts.size() != first.hosts.size()) {
+    } else if (!found.source.empty() && contradict(first.hosts, found.hosts)) {
       fail<UsageError>(
           "{} names {}, and {} names {}: say with --hosts which are meant, or unset one",
           first.source, host_words(first.hosts), found.source, host_words(found.hosts));

@@ -169,13 +169,6 @@ Finding check_devices(const Facts& key) {
   return {Finding::ok, "GPUs", fmt::format("{}: {}", found->second.value.size(), names), ""};
 }
 
-/// Programs of others whose numbers can be set beside ours; never needed.
-Finding check_neighbour(const char* subject, const char* program) {
-  const std::optional<fs::path> file = find_program(program);
-  return {Finding::ok, subject,
-          file ? file->string() : fmt::format("no {} on the PATH (not needed)", program), ""};
-}
-
 }  // namespace
 
 std::vector<Finding> diagnose(const DoctorInputs& inputs) {
@@ -195,9 +188,7 @@ std::vector<Finding> diagnose(const DoctorInputs& inputs) {
       check_library(treatment, "torch", "LibTorch", "no bench_throughput, no bench_epoch",
                     "install LibTorch (Debian: libtorch-dev), then configure again"),
       check_dataset(inputs.dataset),
-      check_python(inputs.scripts),
-      check_neighbour("nccl-tests", "all_reduce_perf"),
-      check_neighbour("OSU", "osu_allreduce")};
+      check_python(inputs.scripts)};
   for (Warning& warning : warnings(environment, inputs.cores_asked)) {
     findings.push_back(
         {Finding::warning, "numbers", std::move(warning.text), std::move(warning.remedy)});

@@ -124,7 +124,6 @@ TEST_F(DoctorTest, SaysWhatAMissingPartCosts) {
   EXPECT_EQ(about("data set").level, Finding::warning);
   programs_.folder().write("mnist/images", "x");
   EXPECT_EQ(about("data set").level, Finding::ok);
-  EXPECT_EQ(about("nccl-tests").level, Finding::ok);
 }
 
 TEST_F(DoctorTest, RepeatsTheEnvironmentsWarnings) {

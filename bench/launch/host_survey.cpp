@@ -24,7 +24,6 @@ constexpr std::size_t kHostsASecond = 8;  // by which a launcher may be slower t
 struct Answer {
   std::vector<Identity> identities;  // by host; empty: it failed
   std::string why;
-  bool cut_short = false;  // it was not the hosts that failed: they took too long, or said too much
 };
 
 /// The first line that says something: what comes later are launchers' general remarks.
@@ -67,8 +66,7 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
   const bool cut_short = !said.cut_short.empty();
   const bool speaks = answer.identities.empty();  // else its first words are of those that answered
   return {.identities = {},
-          .why = cut_short && !speaks ? said.cut_short : first_words(said.output),
-          .cut_short = cut_short};
+          .why = cut_short && !speaks ? said.cut_short : first_words(said.output)};
 }
 
 /// Each host alone, some at a time.
@@ -91,57 +89,41 @@ void drop(SurveyedHost& host, std::string_view status, const std::string& why) {
   host.note = fmt::format("host {} is left out: {}", host.host.name, why);
 }
 
-/// Slurm numbers nodes in its own order, and each calls itself as Slurm does.
-void keep(std::vector<SurveyedHost*>& asked, const std::vector<Identity>& answers, bool by_name) {
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const auto own = std::ranges::find(answers, asked[i]->host.name, &Identity::host);
-    asked[i]->identities.push_back(by_name && own != answers.end() ? *own : answers[i]);
-  }
-}
-
+/// Asks all hosts together, and where that fails each alone, which shows whom to leave out.
 void survey_program(HostSurvey& survey, const LaunchSettings& settings, const std::string& program,
                     int patience_seconds) {
-  const bool by_name = settings.launcher == "slurm";
-  Answer together = ask_hosts(settings, survey.usable(), program, patience_seconds);
-  if (together.identities.empty() && survey.usable().size() > 1) {
-    const Hosts hosts = survey.usable();
-    const std::vector<Answer> alone = probe(settings, hosts, program, patience_seconds);
-    for (std::size_t i = 0; i < hosts.size(); ++i) {
-      const auto host = std::ranges::find(survey.hosts, hosts[i],
-                                          [](const SurveyedHost& one) { return one.host; });
-      if (alone[i].identities.empty()) {
-        drop(*host, "unreachable",
-             fmt::format("{} does not start there: {}", program, alone[i].why));
-      }
-    }
-    if (survey.usable().empty()) return;
-    together = ask_hosts(settings, survey.usable(), program, patience_seconds);
-    const Hosts left = survey.usable();
-    // No host is at fault, and none is left out for it.
-    if (together.cut_short && left.size() > 1) {
-      fail<UsageError>("{} hosts answer {} each alone, but not together: {}", left.size(), program,
-                       together.why);
-    }
+  const auto asked = [&] {
+    std::vector<SurveyedHost*> usable;
     for (SurveyedHost& host : survey.hosts) {
-      // Each alone, but not all together: what is left is one host.
-      const bool goes = together.identities.empty() && host.usable() && host.host != left.front();
-      if (goes) {
-        drop(host, "unreachable",
-             fmt::format("it answers alone, but not together with {}: {}", left.front().name,
-                         together.why));
-      }
+      if (host.usable()) usable.push_back(&host);
     }
+    return usable;
+  };
+  std::vector<SurveyedHost*> hosts = asked();
+  Answer together = ask_hosts(settings, survey.usable(), program, patience_seconds);
+  if (together.identities.empty()) {
+    const std::vector<Answer> alone =
+        hosts.size() == 1 ? std::vector{together}
+                          : probe(settings, survey.usable(), program, patience_seconds);
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      if (!alone[i].identities.empty()) continue;
+      drop(*hosts[i], "unreachable",
+           fmt::format("{} does not start there: {}", program, alone[i].why));
+    }
+    hosts = asked();
+    if (hosts.empty()) return;
+    together = ask_hosts(settings, survey.usable(), program, patience_seconds);
     if (together.identities.empty()) {
-      together = ask_hosts(settings, survey.usable(), program, patience_seconds);
+      fail<UsageError>("{} of the hosts answer {} each alone, but not together: {}", hosts.size(),
+                       program, together.why);
     }
   }
-  std::vector<SurveyedHost*> asked;
-  for (SurveyedHost& host : survey.hosts) {
-    if (host.usable()) asked.push_back(&host);
-  }
-  if (!together.identities.empty()) return keep(asked, together.identities, by_name);
-  for (SurveyedHost* const host : asked) {
-    drop(*host, "unreachable", fmt::format("{} does not start there: {}", program, together.why));
+  // Slurm numbers nodes in its own order, and each calls itself as Slurm does.
+  const bool by_name = settings.launcher == "slurm";
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const auto own = std::ranges::find(together.identities, hosts[i]->host.name, &Identity::host);
+    const bool knows = by_name && own != together.identities.end();
+    hosts[i]->identities.push_back(knows ? *own : together.identities[i]);
   }
 }
 

@@ -167,7 +167,7 @@ TEST(SurveyHosts, LeavesNoHostOutForAnAnswerOfAllThatIsTooLong) {
   settings.mpirun = launcher.string();
   settings.hosts = many_hosts(3);
   EXPECT_THAT(message_of<UsageError>([&] { survey_hosts(settings, kBinaries); }),
-              AllOf(HasSubstr("3 hosts answer bench_allreduce each alone, but not together"),
+              AllOf(HasSubstr("3 of the hosts answer bench_allreduce each alone, but not together"),
                     HasSubstr("an answer of more than 65536 bytes")));
 }
 

@@ -396,6 +396,13 @@ TEST(Described, ByTorchrunOnSeveralHostsTooLittle) {
   EXPECT_THAT(refusal(kubeflow), AllOf(HasSubstr("1 of 2 ranks"), HasSubstr("an MPIJob")));
 }
 
+TEST(Described, BySageMakersHostsWithinTorchrun) {
+  EnvironmentVariables job = with(kTorchrun, "LOCAL_WORLD_SIZE", "2");
+  job.insert(kSageMaker.begin(), kSageMaker.end());
+  EXPECT_EQ(place_by(job), "algo-2 after algo-1") << "stays, as the platform needs";
+  EXPECT_EQ(hosts_by(with(job, "RANK", "0")), "algo-1:8,algo-2:8");
+}
+
 TEST(Described, ByNoTorchrunThatContradictsItself) {
   EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}}),
               StartsWith("RANK is not set; valid: a number from 0 to 1 (WORLD_SIZE is 2)"));
@@ -424,6 +431,12 @@ TEST(Described, ByNoTwoThatDisagree) {
   EXPECT_EQ(refusal(both),
             "SLURM_JOB_NODELIST names n1:4,n2:4, and LSB_MCPU_HOSTS names n1:4: say with --hosts "
             "which are meant, or unset one");
+  both["LSB_MCPU_HOSTS"] = "m1 4 n2 4";
+  EXPECT_THAT(refusal(both), HasSubstr("and LSB_MCPU_HOSTS names m1:4,n2:4"));
+  for (const char* const same : {"n2.cluster 4 n1.cluster 4", "10.0.0.1 4 10.0.0.2 4"}) {
+    both["LSB_MCPU_HOSTS"] = same;
+    EXPECT_EQ(hosts_by(both), "n1:4,n2:4") << "without a domain; addresses may be theirs";
+  }
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +18,7 @@
 
 #include "bench/machine/environment.hpp"
 #include "bench/machine/host_files.hpp"
+#include "bench/machine/identity.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -35,7 +38,10 @@ Addresses addresses_of(const std::string& host) {
 }
 
 Descriptor socket_for(const addrinfo& address) {
-  return Descriptor(::socket(address.ai_family, SOCK_STREAM, address.ai_protocol));
+  Descriptor made(::socket(address.ai_family, SOCK_STREAM, address.ai_protocol));
+  const timeval patience{5, 0};  // of a connection to a host that does not answer
+  ::setsockopt(made.number(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  return made;
 }
 
 /// Not open: nobody listens there.
@@ -103,9 +109,12 @@ void stay_for_first(const ProcessPlace& place, int patience_seconds) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
   }
-  // A host that is gone closes nothing.
-  const int alive = 1;
-  ::setsockopt(connection.number(), SOL_SOCKET, SO_KEEPALIVE, &alive, sizeof alive);
+  // A host that is gone closes nothing: after a minute without an answer the wait is over.
+  constexpr int kAlive = 1, kSeconds = 15, kTimes = 4;
+  ::setsockopt(connection.number(), SOL_SOCKET, SO_KEEPALIVE, &kAlive, sizeof kAlive);
+  ::setsockopt(connection.number(), IPPROTO_TCP, TCP_KEEPIDLE, &kSeconds, sizeof kSeconds);
+  ::setsockopt(connection.number(), IPPROTO_TCP, TCP_KEEPINTVL, &kSeconds, sizeof kSeconds);
+  ::setsockopt(connection.number(), IPPROTO_TCP, TCP_KEEPCNT, &kTimes, sizeof kTimes);
   pollfd end{connection.number(), POLLIN, 0};  // nothing is ever sent: what comes is the end
   while (::poll(&end, 1, -1) < 0 && errno == EINTR) {
   }
@@ -116,7 +125,12 @@ void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
   constexpr int kPatienceSeconds = 30;
   if (settings.hosts.size() < 2 || settings.launcher == "slurm") return;
   if (names_agent(settings, variables)) return;
-  const std::string host = without_brackets(settings.hosts[1].name);
+  const auto is_other = [](const Host& host) {
+    return host.name != own_host_name() && host.name != "localhost";
+  };
+  const auto other = std::find_if(settings.hosts.begin() + 1, settings.hosts.end(), is_other);
+  if (other == settings.hosts.end()) return;
+  const std::string host = without_brackets(other->name);
   const CommandAnswer answer = ask(
       {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host, "true"}, kPatienceSeconds);
   if (answer.answered) return;

@@ -2,7 +2,6 @@
 #include "bench/machine/digest.hpp"
 
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include <array>
 #include <cerrno>
@@ -47,17 +46,6 @@ std::string sha256_of(std::string_view text) {
   Digest digest;
   digest.update(text);
   return digest.hex();
-}
-
-std::string hmac_sha256(std::string_view key, std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned length = 0;
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes, text.size(),
-           digest.data(), &length) == nullptr) {
-    fail("HMAC-SHA256 is not available in this OpenSSL");
-  }
-  return hexadecimal(std::span(digest).first(length));
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {

@@ -21,9 +21,6 @@ inline std::string hexadecimal(std::span<const unsigned char> bytes) {
 
 std::string sha256_of(std::string_view text);
 
-/// HMAC-SHA256 (RFC 2104) of a text: who knows the key has written it.
-std::string hmac_sha256(std::string_view key, std::string_view text);
-
 /// Reads the file in blocks, whatever its size. Throws Error (path and reason) when it cannot.
 std::string sha256_of_file(const std::filesystem::path& path);
 

@@ -91,10 +91,10 @@ std::optional<int> started_beside_others(int argc, char** argv) {
     const auto place = process_place(variables);
     if (!place) return std::nullopt;
     if (const auto code = leave_to_first(*place)) return code_of(*code);
+    const OpenPort port(*place);  // first: the others wait until it is closed, also by a refusal
     const RankStart start =
         start_of(own_program(argc, argv), described_cluster("", "", variables), variables);
     require_way_to(start.settings, *place, variables);
-    const OpenPort port(*place);
     print_line(part_of(*place));
     become_launcher(start);
   } catch (const std::exception& error) {

@@ -51,15 +51,6 @@ fs::path run_meant(const fs::path& typed) {
   return newest;
 }
 
-fs::path run_in(const fs::path& results, const std::string& typed) {
-  if (without_slash(typed) == kLatest) return run_meant(results / kLatest);
-  const fs::path path = run_meant(typed);
-  for (const fs::path& folder : {path, results / path}) {
-    if (is_run(folder)) return folder;
-  }
-  fail<UsageError>("{}: no such run, and none in {}", typed, results.string());
-}
-
 std::string name_in(const fs::path& results, const std::string& typed) {
   const bool latest = without_slash(typed) == kLatest;
   const fs::path path = latest ? run_meant(results / kLatest) : run_meant(typed);

@@ -15,11 +15,7 @@ inline constexpr const char* kLatest = "latest";
 /// says nothing. Throws UsageError where there is no run.
 std::filesystem::path run_meant(const std::filesystem::path& typed);
 
-/// The same for a verb that has a folder of runs, --results: a name alone is that of a run there,
-/// unless it is one here. Throws UsageError where there is no such run.
-std::filesystem::path run_in(const std::filesystem::path& results, const std::string& typed);
-
-/// The same where only a run of that folder will do: its name. The run need not be readable.
+/// The same where only a run in `results` will do: its name. The run need not be readable.
 std::string name_in(const std::filesystem::path& results, const std::string& typed);
 
 // Side runs of a night, from the name of the night's own run: with the accepted build, and of the

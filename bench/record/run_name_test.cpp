@@ -37,8 +37,6 @@ TEST(RunMeant, LatestIsTheNewestRunOfAFolder) {
   }
   EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / kNight);
   EXPECT_EQ(run_meant(folder.path() / "latest" / ""), folder.path() / kNight);
-  EXPECT_EQ(run_in(folder.path(), "latest"), folder.path() / kNight);
-  EXPECT_EQ(run_in(folder.path(), "latest/"), folder.path() / kNight);
   EXPECT_EQ(name_in(folder.path(), "latest"), kNight);
   EXPECT_EQ(name_in(folder.path(), "latest/"), kNight);
   fs::create_directories(folder.path() / "latest");
@@ -54,19 +52,6 @@ TEST(RunMeant, LatestIsNoSideRunOfANight) {
     EXPECT_TRUE(is_side_run(name));
   }
   EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / kNight);
-}
-
-TEST(RunIn, IsARunByNameOrByFolder) {
-  const TemporaryFolder results, elsewhere;
-  make_run(results.path() / kNight);
-  make_run(elsewhere.path() / "other");
-  const fs::path night = results.path() / kNight;
-  EXPECT_EQ(run_in(results.path(), kNight), night);
-  EXPECT_EQ(run_in(results.path(), std::string(kNight) + "/"), night);
-  EXPECT_EQ(run_in("results", night.string() + "/"), night);
-  EXPECT_EQ(run_in(results.path(), elsewhere / "other"), elsewhere / "other");
-  EXPECT_EQ(message_of<UsageError>([&] { run_in(results.path(), "none"); }),
-            "none: no such run, and none in " + results.path().string());
 }
 
 TEST(NameIn, IsThatOfARunOfTheFolder) {
