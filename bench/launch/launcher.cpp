@@ -179,7 +179,7 @@ Words open_mpi_words(const PlannedLaunch& launch, const LaunchSettings& settings
   if (hosts.size() > 1) {
     add(words, {"--mca", "oob_tcp_keepalive_time", "2", "--mca", "oob_tcp_keepalive_intvl", "1",
                 "--mca", "oob_tcp_keepalive_probes", "3"});
-    if (launch.guess_seconds > 0) {
+    if (std::max(launch.guess_seconds, launch.most_seconds) > 0) {
       add(words, {"--timeout", std::to_string(backstop_seconds(launch))});
     }
   }

@@ -171,7 +171,7 @@ nlohmann::json outcome_of(const RecoveryPlan& plan, const Trained& hit, const Tr
   const double batch = epoch.get("global_batch").empty() ? number_in(epoch, "batch") * plan.ranks
                                                          : number_in(epoch, "global_batch");
   nlohmann::json found = recovery_of(plan.participle(), hit.start, resumed.start, batch);
-  if (found["note"].empty()) found["note"] = hit.end.why;
+  if (found["note"] == "") found["note"] = hit.end.why;
   found["status"] = "ok";
   return found;
 }
