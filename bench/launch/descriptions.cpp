@@ -257,7 +257,8 @@ ClusterDescription sagemaker_hosts(const EnvironmentVariables& variables) {
 }
 
 // RANK, WORLD_SIZE, LOCAL_WORLD_SIZE: of torchrun, and of Kubeflow's PyTorchJob, where a process
-// without LOCAL_WORLD_SIZE has its pod for itself. They name no hosts but that of rank 0.
+// without LOCAL_WORLD_SIZE has its pod for itself. They name no hosts but that of rank 0; within a
+// job of SageMaker SM_HOSTS names them.
 // https://pytorch.org/docs/stable/elastic/run.html#environment-variables
 
 std::optional<ProcessPlace> torchrun_place(const EnvironmentVariables& variables) {
@@ -273,7 +274,10 @@ std::optional<ProcessPlace> torchrun_place(const EnvironmentVariables& variables
                      .first = "rank 0",
                      .is_first = rank == 0};
   if (const auto job = sagemaker(variables); job && here < ranks) {
-    // SM_HOSTS names the hosts, each of which has started as many.
+    if (static_cast<int>(job->hosts.size()) * here != ranks) {
+      fail<UsageError>("WORLD_SIZE is {}, and SM_HOSTS names {} hosts of {} ranks each; valid: {}",
+                       ranks, job->hosts.size(), here, job->hosts.size() * here);
+    }
     place.own = job->own;
     place.first = job->hosts.front();
     place.must_stay = true;
@@ -287,8 +291,15 @@ std::optional<ProcessPlace> torchrun_place(const EnvironmentVariables& variables
 
 ClusterDescription torchrun_hosts(const EnvironmentVariables& variables) {
   const auto place = torchrun_place(variables);
-  if (!place || place->must_stay || !place->why_no_start.empty()) return {};
-  return {place->source, {{"localhost", number_in(variables, "WORLD_SIZE", 1, kMostSlots)}}};
+  if (!place || !place->why_no_start.empty()) return {};
+  const int ranks = number_in(variables, "WORLD_SIZE", 1, kMostSlots);
+  if (!place->must_stay) return {place->source, {{"localhost", ranks}}};
+  ClusterDescription cluster{"SM_HOSTS, WORLD_SIZE"};
+  const std::vector<std::string> names = sagemaker(variables)->hosts;
+  for (const std::string& host : names) {
+    cluster.hosts.push_back({host, ranks / static_cast<int>(names.size())});
+  }
+  return cluster;
 }
 
 // Slurm: the allocation, and the tasks of a step.
@@ -411,7 +422,7 @@ std::string short_name(const Host& host) {
   return is_address ? std::string() : host.name.substr(0, host.name.find('.'));
 }
 
-/// Where one has addresses nobody knows whose they are.
+/// Whether two descriptions name other hosts. An address may be anybody's.
 bool contradict(const Hosts& a, const Hosts& b) {
   std::set<std::string> names_a, names_b;
   for (const Host& host : a) names_a.insert(short_name(host));
@@ -429,7 +440,7 @@ ClusterDescription described_cluster(const std::string& option, const std::strin
   if (const auto place = process_place(variables); place && !place->why_no_start.empty()) {
     fail<UsageError>("{}: {}; {}", place->source, place->why_no_start, place->remedy);
   }
-  // Of an allocation it may use this host alone.
+  // torchrun has already divided what an allocation gave it: it goes before the allocation.
   ClusterDescription first = torchrun_hosts(variables);
   if (!first.source.empty()) return first;
   for (const auto hosts_by : kHostSources) {

@@ -71,8 +71,8 @@ std::optional<ProcessPlace> process_place(const EnvironmentVariables& variables)
 
 /// Of what the user said (`option`: --hosts, `config`: [study] hosts; lists or hostfiles), Slurm,
 /// PBS, LSF, TF_CONFIG, SageMaker, torchrun, the first that names hosts. Throws UsageError as
-/// process_place does, where two of the variables' descriptions name another number of hosts, and
-/// in a process that cannot start ranks on hosts that nobody said.
+/// process_place does, where two of the variables' descriptions name other hosts, and in a process
+/// that cannot start ranks on hosts that nobody said.
 ClusterDescription described_cluster(const std::string& option, const std::string& config,
                                      const EnvironmentVariables& variables);
 

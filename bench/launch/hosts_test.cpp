@@ -400,7 +400,9 @@ TEST(Described, BySageMakersHostsWithinTorchrun) {
   EnvironmentVariables job = with(kTorchrun, "LOCAL_WORLD_SIZE", "2");
   job.insert(kSageMaker.begin(), kSageMaker.end());
   EXPECT_EQ(place_by(job), "algo-2 after algo-1") << "stays, as the platform needs";
-  EXPECT_EQ(hosts_by(with(job, "RANK", "0")), "algo-1:8,algo-2:8");
+  EXPECT_EQ(hosts_by(with(job, "RANK", "0")), "algo-1:2,algo-2:2") << "as torchrun divided them";
+  EXPECT_EQ(refusal(with(job, "LOCAL_WORLD_SIZE", "1")),
+            "WORLD_SIZE is 4, and SM_HOSTS names 2 hosts of 1 ranks each; valid: 2");
 }
 
 TEST(Described, ByNoTorchrunThatContradictsItself) {

@@ -177,6 +177,7 @@ Words open_mpi_words(const PlannedLaunch& launch, const LaunchSettings& settings
     for (const auto& [name, value] : variables_for_ranks(settings)) add(words, {"-x", name});
   }
   if (hosts.size() > 1) {
+    // A link that is cut is noticed within five seconds; without these mpirun hangs for ever.
     add(words, {"--mca", "oob_tcp_keepalive_time", "2", "--mca", "oob_tcp_keepalive_intvl", "1",
                 "--mca", "oob_tcp_keepalive_probes", "3"});
     if (std::max(launch.guess_seconds, launch.most_seconds) > 0) {

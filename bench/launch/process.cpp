@@ -185,6 +185,15 @@ std::optional<std::filesystem::path> find_program(std::string_view name) {
   return std::nullopt;
 }
 
+void become(const std::vector<std::string>& command, const Variables& environment) {
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
+  fail("{}: {}", command.front(), std::strerror(errno));
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -44,6 +44,9 @@ bool lost_its_folder(std::string_view said);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;  // names and values
 
+/// Puts the command, with these variables too, in this process's place. Returns only by throwing.
+[[noreturn]] void become(const std::vector<std::string>& command, const Variables& environment);
+
 struct LaunchEnd {
   bool ok = false;
   bool interrupted = false;  // `stop` was set while it ran

@@ -5,12 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <string_view>
@@ -48,18 +46,11 @@ RankProgram own_program(int argc, char** argv) {
 /// The first process becomes the launcher, whose exit code is that of the ranks.
 [[noreturn]] void become_launcher(const RankStart& start) {
   require_launcher(start.command);
-  for (const auto& [name, value] : start.settings.environment) {
-    setenv(name.c_str(), value.c_str(), 1);
-  }
   // Inside a step of Slurm mpirun would take the hosts for the step's, and need another step.
   for (const auto& [name, value] : environment_variables(::environ)) {
     if (name.starts_with("SLURM_")) unsetenv(name.c_str());
   }
-  std::vector<char*> words;
-  for (const std::string& word : start.command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execvp(words.front(), words.data());
-  fail("{}: {}", start.command.front(), std::strerror(errno));
+  become(start.command, start.settings.environment);
 }
 
 constexpr std::string_view kPlaces = "--places";

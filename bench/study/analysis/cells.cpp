@@ -151,10 +151,10 @@ std::map<int, double> Cell::by_round(std::string_view column) const {
   return values;
 }
 
-std::vector<Cell> cells_of(std::vector<LaunchRows> launches) {
+std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
   std::vector<Cell> cells;
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
-  for (LaunchRows& launch : launches) {
+  for (const LaunchRows& launch : launches) {
     const SamplesByKey samples = samples_of(launch);
     for (const ResultRow& row : launch.cases) {
       const std::string key = key_of(row), rank = text_in(row, "rank");
@@ -198,17 +198,17 @@ void relate_to_one_rank(std::vector<Cell>& cells) {
   const auto kin_of = [](const Cell& cell) {
     return std::pair(cell.row.get("case_id"), cell.row.get("origin"));
   };
-  std::map<std::pair<std::string, std::string>, Cell> ones;
+  std::map<std::pair<std::string, std::string>, const Cell*> ones;
   for (const Cell& cell : cells) {
-    if (cell.row.get("ranks") == "1" && cell.is_whole()) ones.emplace(kin_of(cell), cell);
+    if (cell.row.get("ranks") == "1" && cell.is_whole()) ones.emplace(kin_of(cell), &cell);
   }
   for (Cell& cell : cells) {
     const auto one = ones.find(kin_of(cell));
     if (one == ones.end()) continue;
     const double ranks = cell.is_whole() ? number_in(cell.row, "ranks") : 1;
     const double ratio =
-        number_in(cell.row, "images_per_s") / (ranks * number_in(one->second.row, "images_per_s"));
-    const std::map<int, double> alone = one->second.by_round("images_per_s");
+        number_in(cell.row, "images_per_s") / (ranks * number_in(one->second->row, "images_per_s"));
+    const std::map<int, double> alone = one->second->by_round("images_per_s");
     std::vector<double> here, there;
     for (const auto& [round, rate] : cell.by_round("images_per_s")) {
       if (!alone.contains(round)) continue;

@@ -60,7 +60,7 @@ struct Cell {
 
 /// The cells of these launches, which are of one case file, in order of appearance: each row that a
 /// launch wrote is read here, once.
-std::vector<Cell> cells_of(std::vector<LaunchRows> launches);
+std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches);
 
 /// All cells of a run, without those of single ranks.
 std::vector<Cell> cells_of(const StoredRun& run);

@@ -31,10 +31,6 @@ std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow&
   return columns;
 }
 
-bool comparable(const ResultRow& leg, const ResultRow& one) {
-  return differences(leg, one).empty();
-}
-
 const Cell* nearest(const std::vector<Cell>& cells, const ResultRow& leg, double samples,
                     const std::function<bool(const ResultRow&)>& fits) {
   const Cell* found = nullptr;
@@ -44,7 +40,7 @@ const Cell* nearest(const std::vector<Cell>& cells, const ResultRow& leg, double
   for (const Cell& cell : cells) {
     const ResultRow& row = cell.row;
     const bool is_one = row.get("ranks") == "1" && row.get("status") == "ok" && fits(row);
-    if (!is_one || !comparable(leg, row)) continue;
+    if (!is_one || !differences(leg, row).empty()) continue;
     if (found == nullptr || distance(&cell) < distance(found)) found = &cell;
   }
   return found;

@@ -16,10 +16,9 @@ namespace scalebench {
 /// Whether a row of epoch.csv did one rank's share of a run on several.
 bool is_share(const ResultRow& row);
 
-/// Equal in everything but N, the strategy and how gradients travel. Strong scaling keeps the
-/// global batch, weak scaling each rank's.
-bool comparable(const ResultRow& leg, const ResultRow& one);
-/// The columns because of which they are not comparable.
+/// The columns because of which they are not comparable. None: equal in everything but N, the
+/// strategy and how gradients travel. Strong scaling keeps the global batch, weak scaling each
+/// rank's.
 std::vector<std::string_view> differences(const ResultRow& leg, const ResultRow& one);
 
 /// Of the cells on one rank that fit and are comparable with a leg, the one whose number of images

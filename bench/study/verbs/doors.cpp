@@ -3,14 +3,8 @@
 // the launcher, hosts and binding that a study's launches have. It becomes that launcher, so that
 // streams, signals and exit code are the launcher's.
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 
 #include "bench/cli/console.hpp"
-#include "bench/cli/stderr.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
 #include "bench/machine/host_files.hpp"
@@ -80,16 +74,6 @@ std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSet
   std::vector<std::string> command{(settings.programs / launch.program).string()};
   command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
   return command;
-}
-
-/// Only returns by throwing.
-[[noreturn]] void become(const std::vector<std::string>& command, const Variables& environment) {
-  for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
-  fail("{}: {}", command.front(), std::strerror(errno));
 }
 
 ExitCode open_door(const std::string& program, DoorOptions options) {

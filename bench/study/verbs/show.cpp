@@ -131,6 +131,7 @@ ExitCode show_run(const ShowOptions& options) {
     return rows;
   };
   if (manifest.recovery) {
+    if (options.format == "csv") fail<UsageError>("a recovery has no rows; valid: table, json");
     console.result(options.format == "json"
                        ? document({{"run", options.run.string()}, {"recovery", *manifest.recovery}})
                        : recovery_text(*manifest.recovery));
