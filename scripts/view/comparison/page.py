@@ -9,10 +9,7 @@ from view.manifest import as_typed
 from view.page import Html, element, joined, page, section, table
 from view.run.panels import panels
 
-CAPTION = (
-    "Time against cost. Down is faster, left is cheaper; what is predicted is hollow, what is "
-    "quoted a cross. N: GPUs (or CPU ranks) in use."
-)
+CAPTION = "Time against cost. Down is faster, left is cheaper; what is quoted is a cross. N: GPUs (or CPU ranks) in use."
 BEST = (
     "Best: nothing else here is as fast and as cheap. An instance is rented whole: a part of one is billed as the whole, and "
     "enters no decision. Training steps alone have no synchronisation, no input and no evaluation."
@@ -61,7 +58,7 @@ def costs(found: Comparison) -> Html:
     plots = panels(found.folder, "cost", CAPTION)
     drawn = [element("figure", element("div", *plots, css="panels"), element("figcaption", CAPTION))] if plots else []
     for workload, content, origins in of.costs(found):
-        weak = [place for place, origin in enumerate(origins) if origin in ("predicted", "quoted")]
+        weak = [place for place, origin in enumerate(origins) if origin == "quoted"]
         parts += [element("h3", workload), shown(content, "compare.json", numbers=(1, 2, 4), weak=weak)]
     words = [element("p", BEST, css="muted")] if parts else []
     return section("Time and cost", *drawn, *words, *parts)

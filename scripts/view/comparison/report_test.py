@@ -28,7 +28,7 @@ COSTS = [
     cost("p3.8xlarge", 4, 998, 3.3932, seconds_ci_low=990, seconds_ci_high=1003),
     cost("p3.8xlarge", 1, 3573, 12.15024, best="part"),
     cost("g2.2xlarge", 1, 30585.6, 5.5224, best="no"),
-    cost("g2.8xlarge", 4, 30585.6, 22.089, origin="predicted", launches="", note="<b>by TFLOPS|alone"),
+    cost("g2.8xlarge", 4, 30585.6, 22.089, origin="quoted", launches="", note="<b>by hand|alone"),
 ]
 
 
@@ -123,9 +123,9 @@ class CompareReportTest(unittest.TestCase):
         self.document["costs"] = COSTS
         page, markdown = self.both()
         self.assertNotIn("script", page.tags)
-        self.assertIn("<b>by TFLOPS|alone", page.text())
+        self.assertIn("<b>by hand|alone", page.text())
         self.assertNotIn("<b>", markdown)
-        self.assertIn("TFLOPS\\|alone", markdown)
+        self.assertIn("hand\\|alone", markdown)
 
     def test_what_cannot_be_decided_is_amber(self) -> None:
         self.document |= {"answers": ["B against A: nothing was tested", "p3.8xlarge or g2.2xlarge cannot be decided: why."], "exit_code": 3}

@@ -23,7 +23,7 @@ def row(instance: str, ranks: int, seconds: float, usd: float, **cells: str) -> 
 ROWS = [
     row("p3.8xlarge", 1, 100, 0.3, seconds_ci_low="98", seconds_ci_high="103", best="part"),
     row("p3.8xlarge", 4, 28, 0.1),
-    row("g2.2xlarge", 1, 640, 0.12, origin="predicted"),
+    row("g2.2xlarge", 1, 640, 0.12, origin="imported"),
     row("p2.xlarge", 1, 300, 0.2, origin="quoted", best="no"),
     {**row("p3.8xlarge", 8, 0, 0), "status": "failed", "seconds": "", "usd": ""},
 ]
@@ -47,7 +47,7 @@ class PlotCompareTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
         for text in ("p3.8xlarge", "p2.xlarge (quoted)", "p3.8xlarge: 12.24 usd/h, 2026-07-20",
-                     "g2.2xlarge (predicted): 12.24 usd/h, 2026-07-20,", "given by the user",
+                     "g2.2xlarge (imported): 12.24 usd/h, 2026-07-20, given", "by the user",
                      "interval over launches", "minutes", "A: on_p3", "a part of an instance, billed whole"):  # fmt: skip
             self.assertIn(text, svg)
         before = (self.folder / "figures" / "cost.png").read_bytes()
@@ -61,7 +61,7 @@ class PlotCompareTest(unittest.TestCase):
         self.assertEqual([svg.count(f"<!-- N={n} -->") for n in (1, 2)], [1, 1])
 
     def test_a_line_is_explained_where_there_is_one(self) -> None:
-        one = [row("p3.8xlarge", 1, 100, 0.3), row("g2.2xlarge", 1, 90, 0.5, origin="predicted")]
+        one = [row("p3.8xlarge", 1, 100, 0.3), row("g2.2xlarge", 1, 90, 0.5, origin="imported")]
         for rows, is_line in ((one, False), ([*one, row("p3.8xlarge", 2, 60, 0.4)], True)):
             self.plot(rows)
             svg = (self.folder / "figures" / "cost.svg").read_text(encoding="utf-8")
