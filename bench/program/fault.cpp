@@ -59,15 +59,10 @@ constexpr auto kKinds = std::to_array<Kind>({
 
 bool comes_at_a_moment(const Kind& kind) { return kind.form.find('@') != std::string_view::npos; }
 
-bool is_offered(const Kind& kind, InjectedInto program) {
-  if (program != InjectedInto::recovery) return kind.program == program;
-  return kind.program == kTraining && comes_at_a_moment(kind);
-}
-
 std::string forms_of(InjectedInto program) {
   std::vector<std::string_view> forms;
   for (const Kind& kind : kKinds) {
-    if (is_offered(kind, program)) forms.push_back(kind.form);
+    if (kind.program == program) forms.push_back(kind.form);
   }
   return fmt::format("{}", fmt::join(forms, ", "));
 }
@@ -89,7 +84,7 @@ bool take(char mark, const Kind& kind, std::string_view& text, Number& number) {
 Injection parse(const std::string& typed, InjectedInto program, int ranks) {
   const std::string_view name = std::string_view(typed).substr(0, typed.find_first_of("=:@"));
   const auto kind = std::ranges::find_if(
-      kKinds, [&](const Kind& one) { return one.name == name && is_offered(one, program); });
+      kKinds, [&](const Kind& one) { return one.name == name && one.program == program; });
   if (kind == kKinds.end()) fail<UsageError>("--inject {}: valid: {}", typed, forms_of(program));
   Injection one{.fault = kind->fault,
                 .amount = kind->least,
@@ -154,7 +149,7 @@ CLI::Option* add_inject_option(CLI::App& app, InjectedInto program, int ranks,
                                Injections& injections) {
   std::vector<std::string> lines;
   for (const Kind& kind : kKinds) {
-    if (is_offered(kind, program)) lines.push_back(fmt::format("{}: {}", kind.form, kind.what));
+    if (kind.program == program) lines.push_back(fmt::format("{}: {}", kind.form, kind.what));
   }
   const auto take = [&injections, program, ranks](const std::vector<std::string>& texts) {
     injections = Injections(texts, program, ranks);
@@ -167,12 +162,6 @@ CLI::Option* add_inject_option(CLI::App& app, InjectedInto program, int ranks,
       ->type_name("FAULT")
       ->group(kFaults);
 }
-
-std::string_view participle(Injected fault) {
-  return fault == Injected::kill ? "killed" : "stopped";
-}
-
-void strike(Injected fault) { std::raise(fault == Injected::kill ? SIGKILL : SIGSTOP); }
 
 AllreduceFault::AllreduceFault(const Injections& injections) {
   if (const Injection* const one = injections.at_a_moment()) what_ = *one;

@@ -37,8 +37,8 @@ struct Injection {
   bool at_a_moment = false;
 };
 
-/// What --inject can do differs: `recovery` offers those of a training that end or stop a rank.
-enum class InjectedInto : std::uint8_t { allreduce, training, recovery };
+/// What --inject can do differs.
+enum class InjectedInto : std::uint8_t { allreduce, training };
 
 constexpr int kAnyRanks = std::numeric_limits<int>::max();  // where nobody knows yet how many
 
@@ -65,12 +65,6 @@ class Injections {
 /// Adds --inject, which may be repeated.
 CLI::Option* add_inject_option(CLI::App& app, InjectedInto program, int ranks,
                                Injections& injections);
-
-/// "killed" or "stopped".
-std::string_view participle(Injected fault);
-
-/// Ends this process by SIGKILL, or stops it by SIGSTOP until somebody else ends it.
-void strike(Injected fault);
 
 // A rank that stops for ever, dies, or gets one element wrong in one case of bench_allreduce.
 

@@ -34,7 +34,6 @@ TEST(Injections, HaveAnAmountARankAndAMoment) {
   EXPECT_EQ(both.at_a_moment()->rank, 1);
   EXPECT_EQ(both.at_a_moment()->when, 50);
   EXPECT_EQ(both.lasting(), "sleep=0.25:1 delay=1e-3");
-  EXPECT_EQ(participle(both.at_a_moment()->fault), "killed");
   EXPECT_EQ(Injections({"drift=-50.5:1"}, InjectedInto::training, 2).amount(Injected::drift),
             -50.5);
   EXPECT_EQ(Injections().at_a_moment(), nullptr);
@@ -45,8 +44,6 @@ TEST(Injections, RefuseWhatIsNone) {
               AllOf(HasSubstr("--inject slep=1:1: valid: sleep=SECONDS:RANK"),
                     HasSubstr("kill:RANK@STEP")));
   EXPECT_THAT(refusal({"slower=0.1"}), HasSubstr("valid: sleep=SECONDS:RANK"));
-  EXPECT_THAT(refusal({"sleep=1:1"}, InjectedInto::recovery),
-              HasSubstr("valid: kill:RANK@STEP, stop:RANK@STEP"));
   EXPECT_THAT(refusal({"kill:2@1"}), HasSubstr("kill:2@1: there are 2 rank(s)"));
   EXPECT_THAT(refusal({"stop:-1@1"}), HasSubstr("stop:-1@1: there are 2 rank(s)"));
   for (const char* text : {"kill", "kill:1", "kill:1@", "kill:@1", "kill:1@-1", "kill:1@x",

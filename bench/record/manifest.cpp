@@ -125,7 +125,6 @@ static void members(auto& visit, Manifest& manifest) {
   visit("suspects", manifest.suspects);
   visit("suspect_line", manifest.suspect_line);
   visit("job", manifest.job);
-  visit.maybe("recovery", manifest.recovery);
   visit("files", manifest.files);
 }
 

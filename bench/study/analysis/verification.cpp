@@ -261,11 +261,6 @@ Verification verify_rows(const StoredRun& run, const FitModel& model) {
     verification.notes.emplace_back("the run has not ended: nothing is published yet");
     return verification;
   }
-  if (run.manifest.recovery) {
-    verification.notes.emplace_back(
-        "a run of recover tells what happened to its programs: no samples are behind that");
-    return verification;
-  }
   const fs::path& folder = run.folder;
   const StudyTables tables = study_tables(
       run, run.manifest.import ? std::vector<PlannedLaunch>() : read_plan(folder).launches, model);

@@ -24,7 +24,7 @@ ExitCode say_sealed(const ResumeOptions& options, const Console& console) {
   const std::string run = options.run.string();
   const Manifest manifest = read_manifest(options.run);
   const auto failed = std::ranges::count(manifest.launches, "failed", &LaunchRecord::status);
-  if (failed == 0 || manifest.import || manifest.recovery) {
+  if (failed == 0 || manifest.import) {
     console.result(fmt::format("{} is complete: nothing to resume\n", run));
     return ExitCode::ok;
   }

@@ -14,7 +14,6 @@
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/rows.hpp"
-#include "bench/study/run/recovery.hpp"
 #include "bench/study/run/result_text.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -130,13 +129,6 @@ ExitCode show_run(const ShowOptions& options) {
     if (torn) console.warn(torn_text(options.run / schema.file), "scalebench verify");
     return rows;
   };
-  if (manifest.recovery) {
-    if (options.format == "csv") fail<UsageError>("a recovery has no rows; valid: table, json");
-    console.result(options.format == "json"
-                       ? document({{"run", options.run.string()}, {"recovery", *manifest.recovery}})
-                       : recovery_text(*manifest.recovery));
-    return ExitCode::ok;
-  }
   if (options.format == "table") {
     const std::string text = result_text(
         rows_of(summary_schema()),

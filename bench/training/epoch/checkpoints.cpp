@@ -168,12 +168,11 @@ TrainingProgress Checkpointing::resume(Trainer& trainer) const {
   return trainer.restore(found.bytes);
 }
 
-bool Checkpointing::after_epoch(Trainer& trainer, int epochs, double seconds_so_far,
+void Checkpointing::after_epoch(Trainer& trainer, int epochs, double seconds_so_far,
                                 bool last) const {
-  if (options_.folder.empty() || (epochs % options_.every != 0 && !last)) return false;
+  if (options_.folder.empty() || (epochs % options_.every != 0 && !last)) return;
   const std::string bytes = trainer.checkpoint(epochs, seconds_so_far);
   on_first(ranks_, "--checkpoint", [&] { folder_.write(epochs, bytes, options_.keep); });
-  return true;
 }
 
 }  // namespace scalebench

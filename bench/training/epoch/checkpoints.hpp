@@ -81,9 +81,9 @@ class Checkpointing {
   /// damaged ones. Throws UsageError when there is none, or it is of another training.
   TrainingProgress resume(Trainer& trainer) const;
 
-  /// Collective, after an epoch: whether a checkpoint was due, which is then written. Throws Error
-  /// on all ranks when it cannot be.
-  bool after_epoch(Trainer& trainer, int epochs, double seconds_so_far, bool last) const;
+  /// Collective, after an epoch: writes a checkpoint where one is due. Throws Error on all ranks
+  /// when it cannot.
+  void after_epoch(Trainer& trainer, int epochs, double seconds_so_far, bool last) const;
 
  private:
   const Ranks& ranks_;

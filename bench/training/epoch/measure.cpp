@@ -97,18 +97,20 @@ class FaultyClock {
   std::int64_t steps_ = 0;
 };
 
-/// Who follows the measured steps: the watchdog, the milestones and faults, and the log of what
+/// Who follows the measured steps: the watchdog, a fault at a step, and the log of what
 /// happens when, by a clock that may have faults too.
 class Followers {
  public:
   /// `step_seconds`: what a step takes, at most and on any rank; 0: unknown.
-  Followers(const Ranks& ranks, const Injections& injections, StepWatch& watch, double step_seconds)
-      : watch_(watch),
+  Followers(const Ranks& ranks, const Injections& injections, double step_seconds)
+      : fault_(ranks, injections),
         step_seconds_(step_seconds),
         marks_(ranks.watchdog, step_seconds),
         clock_(ranks, injections),
         log_([this] { begin_step(); }, clock_.clock()) {}
 
+  /// The training goes from step `first` to `last`, exclusive.
+  void begin(std::int64_t first, std::int64_t last) { fault_.begin(first, last); }
   void begin_epoch(int epoch) {
     marks_.begin(fmt::format("epoch {}", epoch));
     log_.restart();
@@ -116,7 +118,6 @@ class Followers {
   RankTrace end_epoch() {
     RankTrace trace = log_.read();
     marks_.end();
-    watch_.end_step();
     return trace;
   }
 
@@ -127,11 +128,11 @@ class Followers {
  private:
   void begin_step() {
     marks_.step();
-    watch_.begin_step();
+    fault_.begin_step();
     clock_.begin_step();
   }
 
-  StepWatch& watch_;
+  StepFault fault_;
   const double step_seconds_;
   StepMarks marks_;
   FaultyClock clock_;
@@ -275,9 +276,8 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   const Checkpointing checkpoints(ranks, options.checkpoints);
   run.transport = gradients.transport();
   tune_for_training(ranks, gradients, wanted);
-  StepWatch watch(ranks, options.injections, options.milestones);
   const double step_seconds = warm_up(wanted, gradients, ranks, options.warm_up_steps, run);
-  Followers followers(ranks, options.injections, watch, step_seconds);
+  Followers followers(ranks, options.injections, step_seconds);
 
   std::optional<ChromeTimeline> timeline;
   if (ranks.first() && !options.timeline.empty()) timeline.emplace(options.timeline, local_seconds);
@@ -303,8 +303,8 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
                      options.epochs, run.earlier.epochs);
   }
   if (resumes) refuse_reached(ranks, options, trainer);
-  watch.begin(run.earlier.epochs * trainer.steps_per_epoch(),
-              options.epochs * trainer.steps_per_epoch());
+  followers.begin(run.earlier.epochs * trainer.steps_per_epoch(),
+                  options.epochs * trainer.steps_per_epoch());
   for (bool ends = false; !ends;) {
     if (timeline && run.epochs.empty()) timeline->start();
     const EpochMeasurement epoch =
@@ -320,9 +320,7 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
     // What is wrong is not kept.
     if (last.replicas_equal) {
       ranks.watchdog.work(fmt::format("checkpoint after epoch {}", run.epochs_done() - 1));
-      if (checkpoints.after_epoch(trainer, run.epochs_done(), run.seconds_done(), ends)) {
-        watch.checkpointed();
-      }
+      checkpoints.after_epoch(trainer, run.epochs_done(), run.seconds_done(), ends);
     }
     ranks.watchdog.end_cell();
     after_epoch(run);

@@ -59,10 +59,6 @@ void add_event_options(CLI::App& app, EpochOptions& options) {
                  "horovod, bucketed_overlap: file for chrome://tracing of what rank 0's gradients "
                  "go through in the first epoch")
       ->type_name("FILE");
-  app.add_option("--milestones", options.milestones,
-                 "file for when the training began, ended its first step, wrote checkpoints, was "
-                 "hit by a fault, and when that was noticed, by the host's monotonic clock")
-      ->type_name("FILE");
 }
 
 void describe(CLI::App& app, int ranks, EpochOptions& options) {

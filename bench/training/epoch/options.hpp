@@ -21,7 +21,6 @@ struct EpochOptions {
   double target_accuracy = 0;  // training ends when the test accuracy reaches it; 0: none
   CheckpointOptions checkpoints;
   Injections injections;       // those of steps are also the trainer's faults
-  std::string milestones;      // file; empty: none
   std::string timeline;        // file; empty: none
   std::string record_trace;    // file; empty: none
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for long steps

@@ -4,85 +4,33 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "bench/cli/stderr.hpp"
 #include "bench/measure/clock_sync.hpp"
-#include "bench/program/watchdog/termination.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 
-Milestones::Milestones(const Ranks& ranks, const std::string& path) : ranks_(ranks) {
-  if (path.empty()) return;
-  const std::vector<std::string> columns{"seconds", "host", "rank", "event", "step", "note"};
-  const auto open = [&] {
-    try {
-      file_.emplace(path, columns);
-    } catch (const Error& error) {
-      fail<UsageError>("--milestones: {}", error.what());
-    }
-  };
-  // One of them writes the header.
-  if (ranks.first()) open();
-  ranks.host.barrier();
-  if (!ranks.first()) open();
-}
-
-void Milestones::note(std::string_view event, std::int64_t step, std::string_view text) {
-  if (!file_) return;
-  file_->append({fmt::format("{:.6f}", local_seconds()), ranks_.session.host(),
-                 std::to_string(ranks_.session.rank()), std::string(event), std::to_string(step),
-                 std::string(text)});
-}
-
-StepWatch::StepWatch(const Ranks& ranks, const Injections& injections,
-                     const std::string& milestones)
-    : ranks_(ranks), fault_(injections.at_a_moment()), milestones_(ranks, milestones) {
-  ranks_.watchdog.say_by([this](const std::string& line) {
-    // First the line: a milestone may find the disk full.
-    say_last(line);
-    milestones_.note("noticed", steps_, line);
-  });
-}
-
-StepWatch::~StepWatch() { ranks_.watchdog.say_by({}); }
-
-bool StepWatch::is_hit() const {
-  if (fault_ == nullptr || first_ > 0) return false;
-  return ranks_.session.rank() == fault_->rank && steps_ == fault_->when;
-}
-
-void StepWatch::begin(std::int64_t first, std::int64_t last) {
-  first_ = first;
-  steps_ = first;
-  if (fault_ != nullptr && fault_->when >= last) {
+void StepFault::begin(std::int64_t first, std::int64_t last) {
+  if (fault_ == nullptr) return;
+  if (fault_->when >= last) {
     fail<UsageError>("--inject {}: the training ends with step {}", fault_->text, last - 1);
   }
-  if (ranks_.first()) milestones_.note("begins", first);
+  if (first > 0) fault_ = nullptr;
 }
 
-void StepWatch::begin_step() {
-  end_step();
-  inside_ = true;
-  if (!is_hit()) return;
-  const std::string_view what = participle(fault_->fault);
+void StepFault::begin_step() {
+  if (fault_ == nullptr || fault_->rank != ranks_.session.rank() || steps_++ != fault_->when) {
+    return;
+  }
+  const std::string_view what = fault_->fault == Injected::kill ? "killed" : "stopped";
   print_line(fmt::format("rank {} {}: {} on purpose at the begin of step {}", ranks_.session.rank(),
                          ranks_.session.host(), what, fault_->when));
-  milestones_.note(what, steps_);
-  strike(fault_->fault);
-}
-
-void StepWatch::end_step() {
-  if (!inside_) return;
-  inside_ = false;
-  if (++steps_ == first_ + 1 && ranks_.first()) milestones_.note("first step ended", steps_);
-}
-
-void StepWatch::checkpointed() {
-  if (ranks_.first()) milestones_.note("checkpoint", steps_);
+  std::raise(fault_->fault == Injected::kill ? SIGKILL : SIGSTOP);
 }
 
 void StepMarks::begin(const std::string& name) {

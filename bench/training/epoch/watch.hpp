@@ -1,66 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a training began, ended its first step, wrote a checkpoint, was hit by a fault, and when
-// that was noticed: a line each, as it happens, in a CSV file that all ranks append to. By each
-// host's monotonic clock, which is the same for all processes of a host.
+// Who follows a training step by step: a fault that comes at a step, the watchdog, and a timeline.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/program/fault.hpp"
 #include "bench/program/program.hpp"
-#include "bench/record/csv.hpp"
 #include "models/step/step_trace.hpp"
 
 namespace scalebench {
 
-class Milestones {
+class StepFault {
  public:
-  /// Collective. An empty `path`: nothing is written. Throws UsageError when it cannot be.
-  Milestones(const Ranks& ranks, const std::string& path);
-
-  /// By any thread. `step`: steps that the training had done.
-  void note(std::string_view event, std::int64_t step, std::string_view text = "");
-
- private:
-  const Ranks& ranks_;
-  std::optional<CsvWriter> file_;
-};
-
-// Follows a training step by step for whoever asked for milestones or for a fault at a step.
-
-class StepWatch {
- public:
-  /// Collective. What the watchdog says is a milestone as long as this lives.
-  StepWatch(const Ranks& ranks, const Injections& injections, const std::string& milestones);
-  ~StepWatch();
+  StepFault(const Ranks& ranks, const Injections& injections)
+      : ranks_(ranks), fault_(injections.at_a_moment()) {}
 
   /// The training goes from step `first` to `last`, exclusive. Throws UsageError, on all ranks, for
-  /// a fault that would never come.
+  /// a fault that would never come. A training that resumes is not hit again.
   void begin(std::int64_t first, std::int64_t last);
   /// On every rank that makes steps.
   void begin_step();
-  /// After the last step of an epoch, or of the training.
-  void end_step();
-  /// Rank 0 has written a checkpoint.
-  void checkpointed();
 
  private:
-  bool is_hit() const;
-
   const Ranks& ranks_;
-  const Injection* const fault_;  // null: none
-  Milestones milestones_;
-  std::int64_t first_ = 0;
-  std::atomic<std::int64_t> steps_ = 0;  // done
-  bool inside_ = false;
+  const Injection* fault_;  // null: none
+  std::int64_t steps_ = 0;  // begun
 };
 
 // Tells the watchdog of the steps of an epoch, each of which ends the one before. How long one may

@@ -15,7 +15,6 @@ from view.rows import Row, grouped, read_rows, usable
 from view.run.cards import TITLE, diagnostics, results
 from view.run.provenance import kinds_of, origin_notes, throttled, title_of, unfinished, unsuccessful
 from view.run.seal import Check
-from view.tables import recovery
 from view.tables.epochs import HEAD, images_per_s, without_scaling
 from view.tables.hosts import between_hosts, no_suspect, suspects
 from view.tables.scaling import sentence
@@ -25,7 +24,7 @@ MOST = 200
 
 
 def write_markdown(run: Path, manifest: Manifest, check: Check) -> str:
-    kinds = kinds_of(run, manifest)
+    kinds = kinds_of(run)
     bold, how, command = unfinished(run, manifest, check)
     found = results(run)
     sentences = [bullet(sentence(row, apart(found))) for row in found[:MOST]]
@@ -104,7 +103,6 @@ def measurements(run: Path, manifest: Manifest) -> str:
         listed("Epochs", ["workload", *HEAD], epochs, "epoch.csv"),
         listed("Allreduce", ["algorithm", "over", "N", "origin", "size", "time", "bus bandwidth, GB/s"], allreduce, "allreduce.csv"),
         listed("Throughput", ["model", "device", "dtype", "step", "batch", "N", "origin", "images/s"], throughput, "throughput.csv"),
-        listed(recovery.TITLE, list(recovery.HEAD), recovery.rows(manifest), "manifest.json"),
         listed("Kernels", ["kernel", "device", "dtype", "time", "GB/s", "GFLOP/s"], kernels, "kernels.csv"),
     ]
     return "\n\n".join(filter(None, parts))

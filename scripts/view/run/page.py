@@ -18,7 +18,6 @@ from view.tables.fits import cost_models, laws
 from view.tables.hosts import hosts
 from view.tables.kernels import kernels
 from view.tables.published import published
-from view.tables.recovery import recovery
 from view.tables.scaling import scaling
 from view.tables.throughput import throughput
 
@@ -82,7 +81,6 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
             cost_models(run),
             throughput(run),
             kernels(run),
-            recovery(manifest),
             provenance.failures(run, manifest),
             provenance.environment(manifest),
             provenance.footer(run, manifest, check),

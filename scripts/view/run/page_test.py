@@ -98,20 +98,6 @@ class WithoutAStudyTest(unittest.TestCase):
             self.both()
         self.assertEqual(said.getvalue().splitlines(), [f"allreduce.csv: size_bytes of case 'aa11' is '{cell}', no number: left out" for cell in ("", "4 KiB")])
 
-    def test_what_a_lost_rank_costs_is_shown_and_who_was_killed_on_purpose_has_not_failed(self) -> None:
-        killed = {"number": 2, "status": "failed", "note": "exit code 137 (SIGKILL): rank 1 h: killed on purpose"}
-        found = {"fault": "kill:1@25", "status": "ok", "note": "why", "noticed_seconds": None, "ended_seconds": 2.06, "restart_seconds": 1.5, "down_seconds": 4.99, "lost_samples": 400.0}  # fmt: skip
-        for status, css in (("ok", "verdict"), ("failed", "verdict warn")):
-            write_manifest(self.run_folder, study="recover", launches=[killed], recovery={**found, "status": status})
-            page, markdown = self.both()
-            self.assertIn(f'<div class="{css}">', page)
-            self.assertNotRegex(page + markdown, "1 of 1 launch failed|SIGKILL")
-            self.assertEqual("The training did not go on: why" in page, status == "failed")
-            if status == "ok":
-                self.assertIn("Rank 1 was killed at step 25", page)
-                line = next(line for line in markdown.replace("\u202f", " ").replace("\u00a0", " ").splitlines() if "2.06" in line)
-                self.assertEqual([cell.strip() for cell in line.split("|")[1:-1]], ["", "2.06 s", "1.50 s", "4.99 s", "400"])
-
     def test_what_a_launch_printed_is_named_where_it_is(self) -> None:
         write_manifest(self.run_folder)
         self.assertNotIn("stderr.log", self.both()[0])

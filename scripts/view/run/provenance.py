@@ -78,7 +78,7 @@ def planned(run: Path) -> int:
 
 def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
     """The first thing a reader sees: what was measured, how well it scaled, what is missing."""
-    kinds = kinds_of(run, manifest)
+    kinds = kinds_of(run)
     counts: Counter[str] = Counter()
     for (status, _), number in kinds.items():
         counts[status] += number
@@ -120,11 +120,10 @@ def verdict(run: Path, manifest: Manifest, check: Check) -> Html:
     return element("div", *lines, css=css)
 
 
-def kinds_of(run: Path, manifest: Manifest) -> Counter[tuple[str, str]]:
-    """How many rows there are of each status and origin; a recovery counts as one."""
-    recovery = manifest.text("recovery", "status")
+def kinds_of(run: Path) -> Counter[tuple[str, str]]:
+    """How many rows there are of each status and origin."""
     # As a stream: there may be a hundred thousand, and only these two columns are asked for.
-    return Counter({(recovery, manifest.text("origin")): 1} if recovery else {}) + Counter((row["status"] or "unknown", row["origin"]) for name in FILES for row in each_row(run, name))
+    return Counter((row["status"] or "unknown", row["origin"]) for name in FILES for row in each_row(run, name))
 
 
 def throttled(run: Path) -> str:
@@ -155,9 +154,7 @@ def origin_notes(origins: Iterable[str]) -> list[str]:
 
 
 def unsuccessful(manifest: Manifest) -> list[dict[str, str]]:
-    # A recovery has a launch that is hit on purpose.
-    fine = ("ok", "", "failed") if manifest.text("recovery", "status") else ("ok", "")
-    return [launch for launch in manifest.records("launches") if launch.get("status", "") not in fine]
+    return [launch for launch in manifest.records("launches") if launch.get("status", "") not in ("ok", "")]
 
 
 def describe(row: Row, more: Iterable[str]) -> str:
