@@ -38,7 +38,7 @@ def checked(run: Run) -> Run:
     legs = check_epochs(run)
     check_scaling(run, legs)
     if not run.imported:
-        check_fits(run, seconds, legs)
+        check_fits(run, seconds)
     run.finish()
     return run
 

@@ -201,7 +201,7 @@ class Run:
             self.numbers += number(row[column]) is not None
 
     def _differs(self, table: str, row: Row, column: str, value: object) -> None:
-        parts = "model strategy algorithm size_bytes loss law parameter rank".split()
+        parts = "model strategy algorithm size_bytes loss rank".split()
         name = " ".join(filter(None, [row.get("case_id"), f"N={row.get('ranks')}", *map(row.get, parts)]))
         again = "nothing" if value in (None, "") else repr(value)
         line = f"{table}: case {name}: {column}: published {row[column] or 'nothing'}, {again}"

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/analysis/legs.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <string_view>
 
 namespace scalebench {
@@ -90,35 +87,6 @@ Bases bases_of(const ResultRow& leg, const std::vector<Cell>& epochs) {
 
 double rho_of(const ResultRow& leg, const ResultRow& one) {
   return number_in(leg, "samples") / number_in(one, "samples");
-}
-
-std::vector<MeasuredScaling> scalings_of(const std::vector<Cell>& epochs) {
-  std::vector<MeasuredScaling> scalings;
-  std::map<std::string, std::size_t> places;  // by case and origin
-  std::map<std::string, std::string> nodes;   // by those and N
-  for (const Cell& cell : epochs) {
-    const ResultRow& leg = cell.row;
-    const bool counts = leg.get("status") == "ok" && ranks_of(leg) > 1 && !is_share(leg);
-    if (!counts || leg.get("gradient_sync") == "one_device") continue;
-    const Bases bases = bases_of(leg, epochs);
-    if (bases.one == nullptr) continue;
-    const std::string key = leg.get("case_id") + "/" + leg.get("origin");
-    const auto [place, is_new] = places.emplace(key, scalings.size());
-    if (is_new) scalings.push_back({leg, is_weak(leg)});
-    MeasuredScaling& scaling = scalings[place->second];
-    const auto [at, first] = nodes.emplace(key + "/" + leg.get("ranks"), leg.get("nodes"));
-    if (!first) {
-      scaling.ambiguous = fmt::format("N = {} was measured on {} nodes and on {}: two curves",
-                                      leg.get("ranks"), at->second, leg.get("nodes"));
-    }
-    const double rho = rho_of(leg, bases.one->row);
-    const std::map<int, double> alone = bases.one->seconds_by_round();
-    for (const auto& [round, seconds] : cell.seconds_by_round()) {
-      const auto one = alone.find(round);
-      if (one != alone.end()) scaling.speedups[round][ranks_of(leg)] = rho * one->second / seconds;
-    }
-  }
-  return scalings;
 }
 
 }  // namespace scalebench

@@ -9,7 +9,6 @@
 
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/cells.hpp"
-#include "bench/study/fit/rows.hpp"
 
 namespace scalebench {
 
@@ -44,10 +43,5 @@ int ranks_of(const ResultRow& leg);
 int workers_in(const ResultRow& leg);
 /// How many times the samples of `one` a leg processes.
 double rho_of(const ResultRow& leg, const ResultRow& one);
-
-/// What laws of scaling are fitted to: of each strategy its speedups by round and N, against the
-/// one_device of the same round and origin. Emulated legs and measured ones are scalings of their
-/// own; a leg without such a base is in none.
-std::vector<MeasuredScaling> scalings_of(const std::vector<Cell>& epochs);
 
 }  // namespace scalebench

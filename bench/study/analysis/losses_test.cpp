@@ -209,37 +209,6 @@ TEST(SummaryRows, CallAGainNoLoss) {
   EXPECT_EQ(largest({gain}), "");
 }
 
-/// Launches of one round: 10 s on one device, by Amdahl's law with a tenth serial on 2, 4 and 8.
-std::vector<ResultRow> by_law(double h) {
-  std::vector<ResultRow> rows{epoch("one_device", 1, h)};
-  for (const int n : {2, 4, 8}) rows.push_back(epoch("mirrored", n, h * (0.1 + 0.9 / n)));
-  return rows;
-}
-
-TEST(ScalingsOf, AreSpeedupsWithinRounds) {
-  const std::vector<LaunchRows> launches{{1, by_law(10), {}}, {2, by_law(20), {}}};
-  const auto scalings = scalings_of(cells_of(launches));
-  ASSERT_EQ(scalings.size(), 1U);
-  ASSERT_EQ(scalings[0].speedups.size(), 2U);
-  for (const auto& [round, speedups] : scalings[0].speedups) {
-    EXPECT_NEAR(speedups.at(8), 1 / (0.1 + 0.9 / 8), 1e-12) << "of T(1) and T(8) of one round";
-  }
-  const auto rows = fit_rows({}, {}, scalings, "run");
-  EXPECT_NEAR(number_in(rows.at(0), "value"), 0.1, 1e-12);
-  EXPECT_EQ(rows.at(0).get("ranks"), "1;2;4;8");
-}
-
-TEST(ScalingsOf, NeverMixWhatIsEmulated) {
-  std::vector<ResultRow> rows = by_law(10);
-  rows.back().set("origin", "emulated");
-  const auto scalings = scalings_of(cells_of({{1, rows, {}}}));
-  ASSERT_EQ(scalings.size(), 1U) << "8 emulated ranks have no emulated H";
-  EXPECT_EQ(scalings[0].like.get("origin"), "measured");
-  EXPECT_FALSE(scalings[0].speedups.at(1).contains(8));
-  EXPECT_EQ(fit_rows({}, {}, scalings, "run").at(0).get("note"),
-            "too few N: 1, 2, 4, and at least 4 are needed");
-}
-
 TEST(BasesOf, AreOfTheSameOriginAlsoBehindAnother) {
   std::vector<ResultRow> rows{epoch("one_device", 1, 20), epoch("none", 1, 18),
                               epoch("one_device", 1, 10), epoch("none", 1, 9),
@@ -275,14 +244,6 @@ TEST(BasesOf, AreOfTheImagesThatOneRankHasInWeakScaling) {
   rows[2].set("global_batch", "");
   EXPECT_EQ(workers_in(rows[2]), 3) << "an import need not say how many there are";
   EXPECT_EQ(images_of_h(2), 600);
-}
-
-TEST(ScalingsOf, SayWhenOneNStoodInTwoWays) {
-  std::vector<ResultRow> rows = by_law(10);
-  for (ResultRow& row : rows) row.set("nodes", 1);
-  rows.push_back(epoch("mirrored", 4, 4).set("nodes", 2));
-  EXPECT_EQ(fit_rows({}, {}, scalings_of(cells_of({{1, rows, {}}})), "run").at(0).get("note"),
-            "N = 4 was measured on 1 nodes and on 2: two curves");
 }
 
 // Which of two [[epoch]] that differ in the number of images a launch without rows was of.

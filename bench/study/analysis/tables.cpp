@@ -111,8 +111,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   } else {
     relate_to_native(allreduce);
     relate_to_one_rank(throughput);
-    put(tables, fits_schema(),
-        fit_rows(rows_of(allreduce), model, scalings_of(epoch), run.manifest.run_id));
+    put(tables, fits_schema(), fit_rows(rows_of(allreduce), model, run.manifest.run_id));
     add_failed(epoch, lost, run.manifest);
     put_answers(tables, measured_legs(epoch, Sides::in_rounds));
     put(tables, hosts_schema(), host_rows(run.hosts));

@@ -163,7 +163,7 @@ std::string name_of_row(const ResultRow& row) {
   const std::string label = row.schema().has("label") ? row.get("label") : label_of(row);
   const std::string rank = text_in(row, "rank");
   std::string part;
-  for (const char* const column : {"loss", "strategy", "law", "parameter"}) {
+  for (const char* const column : {"loss", "strategy"}) {
     if (const std::string text = text_in(row, column); !text.empty()) part += " " + text;
   }
   return fmt::format("case {} ({}{}{})", text_in(row, "case_id"), label,

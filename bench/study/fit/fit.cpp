@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/fit/fit.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "bench/measure/statistics.hpp"
@@ -113,6 +117,81 @@ std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_ro
     point.burst = row.get("note").find(kBurstNote) != std::string::npos;
   }
   return points;
+}
+
+namespace {
+
+using Cases = std::vector<std::vector<AllreducePoint>>;
+
+/// In order of first appearance.
+Cases by_case(const std::vector<AllreducePoint>& points) {
+  Cases cases;
+  for (const AllreducePoint& point : points) {
+    auto found = std::ranges::find_if(
+        cases, [&](const auto& points_of_case) { return points_of_case.front().of == point.of; });
+    if (found == cases.end()) found = cases.insert(cases.end(), {{}});
+    found->push_back(point);
+  }
+  return cases;
+}
+
+MeasuredWork work_of(const AllreducePoint& point, const FitModel& model) {
+  const double ranks = point.ranks;
+  return {model.work_of({.algorithm = point.of.algorithm,
+                         .transport = point.of.transport,
+                         .on_device = point.of.memory == "device",
+                         .ranks = ranks,
+                         .ranks_on_node = ranks / point.nodes,
+                         .count = point.count,
+                         .element_bytes = point.element_bytes}),
+          point.size_bytes(), point.seconds};
+}
+
+/// `points` are of one case.
+ResultRow fit_row(std::vector<AllreducePoint> points, const FitModel& model,
+                  std::string_view run_id) {
+  const FitCase of = points.front().of;
+  const std::size_t left_out = std::erase_if(points, [](const auto& point) { return point.burst; });
+  std::ranges::stable_sort(
+      points, {}, [](const AllreducePoint& point) { return std::tuple(point.ranks, point.count); });
+  std::vector<MeasuredWork> measured;
+  std::set<int> ranks;
+  for (const AllreducePoint& point : points) {
+    measured.push_back(work_of(point, model));
+    ranks.insert(point.ranks);
+  }
+  ResultRow row(fits_schema());
+  row.set("run_id", run_id).set("case_id", case_id("fit " + of.label())).set("origin", of.origin);
+  row.set("label", of.label()).set("ranks", fmt::format("{}", fmt::join(ranks, ";")));
+  row.set("points", points.size()).set("status", "ok");
+  if (const std::optional<AllreduceFit> fit = fit_of(measured)) {
+    row.set("alpha_seconds", fit->alpha_seconds);
+    row.set("beta_seconds_per_byte", fit->beta_seconds_per_byte);
+    row.set("residual", fit->rms_relative_residual);
+    if (fit->gamma_seconds_per_byte) {
+      row.set("gamma_seconds_per_byte", *fit->gamma_seconds_per_byte);
+    } else {
+      row.set("note", "beta holds what reducing costs too");
+    }
+  } else {
+    row.set("status", "skipped").set("note", "a fit needs more points, of two sizes or more");
+  }
+  if (left_out > 0) {
+    row.add_note(
+        fmt::format("{} points left out that an emulated link's burst has touched", left_out));
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows,
+                                const FitModel& model, std::string_view run_id) {
+  std::vector<ResultRow> rows;
+  for (const std::vector<AllreducePoint>& points : by_case(points_of(allreduce_rows))) {
+    rows.push_back(fit_row(points, model, run_id));
+  }
+  return rows;
 }
 
 }  // namespace scalebench

@@ -91,4 +91,10 @@ struct FitModel {
 /// Rows of allreduce.csv that can be fitted: status ok, two or more ranks.
 std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_rows);
 
+/// fits.csv: a row for each case of these rows of allreduce.csv, over all of its sizes and numbers
+/// of ranks. What an emulated link's burst has touched is not fitted. What cannot be fitted has
+/// status `skipped` and the reason.
+std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows,
+                                const FitModel& model, std::string_view run_id);
+
 }  // namespace scalebench

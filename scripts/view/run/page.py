@@ -14,7 +14,7 @@ from view.run.seal import Check
 from view.tables.accounts import accounts
 from view.tables.allreduce import bandwidth
 from view.tables.epochs import epochs
-from view.tables.fits import cost_models, laws
+from view.tables.fits import cost_models
 from view.tables.hosts import hosts
 from view.tables.kernels import kernels
 from view.tables.published import published
@@ -72,7 +72,6 @@ def write_page(run: Path, manifest: Manifest, names: list[str], check: Check) ->
             provenance.verdict(run, manifest, check),
             scaling(run),
             epochs(run),
-            laws(run),
             accounts(run),
             figures(run),
             published(names),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from collections.abc import Callable
 from pathlib import Path
 
-from fixtures.account import law_rows, loss_rows
+from fixtures.account import loss_rows
 from fixtures.files import Cells, write_csv
 from fixtures.page import Page
 from fixtures.run import SHARE, epoch_rows, scaling_rows, write_manifest, write_run
@@ -124,21 +124,6 @@ class ReportTest(unittest.TestCase):
         account = self.report().text().replace("\u00a0", " ").split("Where the time went")[1]
         self.assertIn("Without an interval: nothing says what of it is chance", account)
         self.assertIn("15.000+2.1 %+1.2 %", account)
-
-    def test_laws_are_shown_with_what_they_cannot_say(self) -> None:
-        write_run(self.run_folder, models=["mlp"], syncs=["flat"])
-        self.assertNotIn("Laws of scaling", self.report().text())
-        case = scaling_rows(["mlp"], [2], ["flat"], cores=2)[0]
-        few = {"status": "skipped", "note": "too few N: 1, 2, and at least 4 are needed", "ranks": "1;2"}
-        other = [{**row, **few, "label": "mlp bucketed strong"} for row in law_rows(case)]
-        write_csv(self.run_folder, "fits.csv", [*law_rows(case), *other])
-        laws = self.report().text().split("Laws of scaling")[1].split("Where the time went")[0]
-        for words in ("0.0500 [0.0400, 0.0600]", "−0.0100 [−0.0200, 0.00100]", "1.2 %", "1, 2, 4, 8",
-                      "kappa is not above 0: the speedup has no peak"):  # fmt: skip
-            self.assertIn(words, laws)
-        self.assertEqual(laws.count("too few N: 1, 2, and at least 4 are needed"), 1, "one line for all four")
-        write_csv(self.run_folder, "fits.csv", other)
-        self.assertIn("None could be fitted: too few N: 1, 2, and at least 4 are needed.", self.report().text())
 
     def test_what_an_interval_is_of_is_said(self) -> None:
         rows = scaling_rows(["mlp"], [2], ["flat"], cores=2)
