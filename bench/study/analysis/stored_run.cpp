@@ -7,7 +7,9 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "bench/record/csv.hpp"
@@ -21,8 +23,6 @@ namespace scalebench {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kAttempt = ".attempt";
 
 /// What launches flush row by row.
 std::vector<const Schema*> kept_schemas() {
@@ -64,140 +64,79 @@ ResultRow without_launch(const ResultRow& row, const Schema& schema) {
   return {schema, {row.cells().begin() + 1, row.cells().end()}};
 }
 
-/// A folder below RUN/launches.
-struct LaunchFolder {
-  int number = 0;
-  std::string name;  // "allreduce-n2"
-  int attempt = 1;   // which start of the launch; only the one in the manifest counts
-  fs::path path;
-};
+/// By launch.
+using RowsByLaunch = std::map<int, std::vector<ResultRow>>;
 
-/// "003-allreduce-n2", "003-allreduce-n2.attempt1"; nothing for another name.
-std::optional<LaunchFolder> parsed(const fs::path& path) {
-  const std::string text = path.filename().string();
-  const std::size_t dash = std::min(text.find('-'), text.size());
-  const std::size_t mark = std::min(text.rfind(kAttempt), text.size());
-  const auto number = read_number<int>(text.substr(0, dash));
-  const bool has_attempt = mark < text.size() && mark > dash;
-  const auto attempt =
-      has_attempt ? read_number<int>(text.substr(mark + kAttempt.size())) : std::optional(1);
-  if (!number || !attempt || dash == text.size()) return std::nullopt;
-  const std::size_t end = has_attempt ? mark : text.size();
-  return LaunchFolder{*number, text.substr(dash + 1, end - dash - 1), *attempt, path};
-}
-
-/// All that are there, by number and attempt. Throws UsageError for a folder that is none.
-std::vector<LaunchFolder> launch_folders(const fs::path& run) {
-  std::vector<LaunchFolder> folders;
-  if (!fs::exists(run / kLaunches)) return folders;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run / kLaunches)) {
-    if (entry.is_regular_file()) continue;
-    std::optional<LaunchFolder> folder = parsed(entry.path());
-    if (!folder || entry.is_symlink() || !entry.is_directory()) {
-      fail<UsageError>("{}: no folder of a launch", entry.path().string());
-    }
-    folders.push_back(std::move(*folder));
-  }
-  std::ranges::sort(folders, {}, [](const LaunchFolder& folder) {
-    return std::pair(folder.number, folder.attempt);
-  });
-  return folders;
-}
-
-bool is_of(const ResultRow& row, int number) { return row.get("launch") == std::to_string(number); }
-
-/// Since 1970, when the first launch of these rows began; nothing where there is none.
-std::optional<double> monitor_begin(const std::vector<ResultRow>& rows) {
-  if (rows.empty()) return std::nullopt;
+/// Since 1970, when the first launch of these rows of monitor.csv began.
+double monitor_begin(const std::vector<ResultRow>& rows) {
   return number_in(rows.front(), "utc_seconds") - number_in(rows.front(), "seconds");
 }
 
-/// From the launch's own beginning to the run's. Only that is of the clock that may be set.
-void count_from_the_first(const fs::path& run, std::vector<ResultRow>& rows) {
-  const std::optional<double> own = monitor_begin(rows);
-  const double later = *own - monitor_begin(rows_in(run, monitor_schema())).value_or(*own);
-  for (ResultRow& row : rows) {
-    const double seconds = number_in(row, "seconds") + later;
-    row.set("seconds", std::round(1e3 * seconds) / 1e3);
-  }
-}
-
-/// Takes the rows of a launch out of the run's file; `taken` gets them.
-void take_out(const fs::path& run, const Schema& schema, int number,
-              std::vector<ResultRow>& taken) {
-  const Schema& of_all = of_all_launches(schema);
-  std::vector<ResultRow> others;
-  for (ResultRow& row : rows_in(folder_of(run, schema), of_all)) {
-    (is_of(row, number) ? taken : others).push_back(std::move(row));
-  }
-  if (!taken.empty()) replace_rows(folder_of(run, schema), of_all, others);
-}
-
-void append(const fs::path& run, const Schema& schema, const std::vector<ResultRow>& rows,
-            int number) {
-  fs::create_directories(folder_of(run, schema));
-  CsvWriter file(folder_of(run, schema) / schema.file, of_all_launches(schema).columns);
-  for (const ResultRow& row : rows) file.append(with_launch(row, number).cells());
-  file.sync();
-}
-
-void keep(const fs::path& run, const LaunchFolder& own, const Schema& schema,
-          std::vector<std::string>& torn) {
-  if (!fs::exists(own.path / schema.file)) return;
-  bool is_torn = false;
-  std::vector<ResultRow> rows = rows_in(own.path, schema, &is_torn);
-  if (is_torn) torn.push_back(torn_text(own.path.filename() / schema.file));
-  if (!rows.empty()) {
-    if (&schema == &monitor_schema()) count_from_the_first(run, rows);
+/// From each launch's own beginning to the run's. Only that is of the clock that may be set.
+void count_from_the_first(RowsByLaunch& monitor) {
+  double first = std::numeric_limits<double>::infinity();
+  for (const auto& [number, rows] : monitor) first = std::min(first, monitor_begin(rows));
+  for (auto& [number, rows] : monitor) {
+    const double later = monitor_begin(rows) - first;
     for (ResultRow& row : rows) {
-      if (schema.has("entry")) row.set("entry", own.name);
+      row.set("seconds", std::round(1e3 * (number_in(row, "seconds") + later)) / 1e3);
     }
-    append(run, schema, rows, own.number);
-  }
-  fs::remove(own.path / schema.file);
-}
-
-/// The rows of a launch that is to be started again go back into its folder.
-void give_back(const fs::path& run, const fs::path& own, int number) {
-  for (const Schema* const schema : kept_schemas()) {
-    std::vector<ResultRow> rows;
-    for (const ResultRow& row : rows_in(folder_of(run, *schema), of_all_launches(*schema))) {
-      if (is_of(row, number)) rows.push_back(without_launch(row, *schema));
-    }
-    if (rows.empty()) continue;
-    if (!fs::exists(own / schema->file)) replace_rows(own, *schema, rows);
-    rows.clear();
-    take_out(run, *schema, number, rows);
   }
 }
 
-const LaunchRecord* record_of(const Manifest& manifest, int number) {
-  const auto found = std::ranges::find(manifest.launches, number, &LaunchRecord::number);
-  return found == manifest.launches.end() ? nullptr : &*found;
+fs::path folder_of(const fs::path& run, const LaunchRecord& record) {
+  return launch_folder(run, record.number, record.name, record.attempt);
 }
 
-bool is_superseded(const Manifest& manifest, const LaunchFolder& folder) {
-  return std::ranges::any_of(manifest.superseded, [&](const LaunchRecord& record) {
-    return record.number == folder.number && record.attempt == folder.attempt;
+/// Rows of that schema: of a launch whose folder is still there its own, else those that the run
+/// has. A program that wrote its folder alone is launch 0. `torn` gets a line for each file without
+/// its last line.
+RowsByLaunch rows_of_launches(const fs::path& run, const Manifest& manifest, const Schema& schema,
+                              std::vector<std::string>& torn) {
+  RowsByLaunch rows;
+  const auto read = [&](const fs::path& folder, const Schema& its) {
+    bool is_torn = false;
+    std::vector<ResultRow> found = rows_in(folder, its, &is_torn);
+    if (is_torn) torn.push_back(torn_text(folder / its.file));
+    return found;
+  };
+  if (!fs::exists(run / kLaunches)) {
+    if (auto alone = read(run, schema); !alone.empty()) rows[0] = std::move(alone);
+    return rows;
+  }
+  std::set<int> kept;  // launches whose rows the run has
+  for (const LaunchRecord& record : manifest.launches) {
+    const fs::path own = folder_of(run, record);
+    if (!fs::exists(own)) {
+      kept.insert(record.number);
+    } else if (auto flushed = read(own, schema); !flushed.empty()) {
+      for (ResultRow& row : flushed) {
+        if (schema.has("entry")) row.set("entry", record.name);
+      }
+      rows[record.number] = std::move(flushed);
+    }
+  }
+  for (const ResultRow& row : read(folder_of(run, schema), of_all_launches(schema))) {
+    const int number = static_cast<int>(number_in(row, "launch"));
+    if (kept.contains(number)) rows[number].push_back(without_launch(row, schema));
+  }
+  if (&schema == &monitor_schema()) count_from_the_first(rows);
+  return rows;
+}
+
+void write_rows(const fs::path& run, const Schema& schema, const RowsByLaunch& rows) {
+  std::vector<ResultRow> all;
+  for (const auto& [number, its] : rows) {
+    for (const ResultRow& row : its) all.push_back(with_launch(row, number));
+  }
+  fs::create_directories(folder_of(run, schema));
+  replace_rows(folder_of(run, schema), of_all_launches(schema), all);
+}
+
+bool has(const std::vector<LaunchRecord>& records, int number, int attempt) {
+  return std::ranges::any_of(records, [&](const LaunchRecord& record) {
+    return record.number == number && record.attempt == attempt;
   });
-}
-
-void enter_superseded(Manifest& manifest, const LaunchFolder& folder) {
-  LaunchRecord& record = manifest.superseded.emplace_back();
-  record.number = folder.number;
-  record.name = folder.name;
-  record.attempt = folder.attempt;
-  record.status = "interrupted";
-  record.note = "it had not ended when the run was interrupted";
-}
-
-/// As keep_rows, where a killed writer may have appended some of them.
-std::vector<std::string> keep_rows_again(const fs::path& run, const LaunchFolder& folder) {
-  for (const Schema* const schema : kept_schemas()) {
-    std::vector<ResultRow> twice;
-    if (fs::exists(folder.path / schema->file)) take_out(run, *schema, folder.number, twice);
-  }
-  return keep_rows(run, folder.path);
 }
 
 /// Nothing is left to say in the folder of a launch that ended well, but for what it was told to
@@ -213,19 +152,10 @@ void close_folder(const fs::path& run, const fs::path& own) {
   fs::remove_all(own);
 }
 
-/// The rows of the run's samples.csv, by launch.
-std::map<int, std::vector<ResultRow>> samples_in(const fs::path& run) {
-  std::map<int, std::vector<ResultRow>> by_launch;
-  for (ResultRow& row : rows_in(run, samples_schema())) {
-    by_launch[static_cast<int>(number_in(row, "launch"))].push_back(std::move(row));
-  }
-  return by_launch;
-}
-
 }  // namespace
 
 std::string launch_folder_name(const std::string& name, int attempt) {
-  return attempt == 1 ? name : fmt::format("{}{}{}", name, kAttempt, attempt);
+  return attempt == 1 ? name : fmt::format("{}.attempt{}", name, attempt);
 }
 
 fs::path launch_folder(const fs::path& run, int number, const std::string& name, int attempt) {
@@ -238,45 +168,51 @@ int next_attempt(const fs::path& run, int number, const std::string& name) {
   return attempt;
 }
 
-std::vector<std::string> keep_rows(const fs::path& run, const fs::path& launch) {
+std::vector<std::string> keep_launches(const fs::path& run, const Manifest& manifest) {
   std::vector<std::string> torn;
-  for (const Schema* const schema : kept_schemas()) keep(run, *parsed(launch), *schema, torn);
+  for (const Schema* const schema : kept_schemas()) {
+    write_rows(run, *schema, rows_of_launches(run, manifest, *schema, torn));
+  }
+  for (const LaunchRecord& record : manifest.launches) {
+    const fs::path own = folder_of(run, record);
+    if (record.status == "ok" && fs::exists(own)) close_folder(run, own);
+  }
   return torn;
 }
 
-void add_launch_rows(const fs::path& run, const LaunchRows& launch) {
-  if (!launch.cases.empty()) append(run, launch.cases[0].schema(), launch.cases, launch.launch);
+void write_launch_rows(const fs::path& run, const std::vector<LaunchRows>& launches) {
+  RowsByLaunch samples;
+  std::map<const Schema*, RowsByLaunch> cases;
+  for (const LaunchRows& launch : launches) {
+    samples[launch.launch] = launch.samples;
+    if (!launch.cases.empty()) cases[&launch.cases[0].schema()][launch.launch] = launch.cases;
+  }
+  write_rows(run, samples_schema(), samples);
+  for (const auto& [schema, rows] : cases) write_rows(run, *schema, rows);
 }
 
-std::vector<std::string> keep_launch(const fs::path& run, const fs::path& launch) {
-  const std::vector<std::string> torn = keep_rows(run, launch);
-  close_folder(run, launch);
-  return torn;
-}
-
-std::vector<std::string> recover_run(const fs::path& run, Manifest& manifest) {
+std::vector<std::string> recover_run(const fs::path& run, const std::vector<PlannedLaunch>& plan,
+                                     Manifest& manifest) {
   std::vector<std::string> found;
   remove_temporary_files(run);
-  // Later attempts first: what the run's files have of a launch without a record is of its last.
-  std::vector<LaunchFolder> folders = launch_folders(run);
-  std::ranges::reverse(folders);
-  int last_number = -1;
-  for (const LaunchFolder& folder : folders) {
-    remove_temporary_files(folder.path);
-    const bool is_last = folder.number != last_number;
-    last_number = folder.number;
-    const LaunchRecord* const record = record_of(manifest, folder.number);
-    if (record != nullptr && record->attempt == folder.attempt) {
-      std::ranges::move(keep_rows_again(run, folder), std::back_inserter(found));
-      if (record->status == "ok") close_folder(run, folder.path);
-      continue;
+  for (const PlannedLaunch& launch : plan) {
+    const int next = next_attempt(run, launch.number, launch.name);
+    for (int attempt = 1; attempt < next; ++attempt) {
+      const fs::path folder = launch_folder(run, launch.number, launch.name, attempt);
+      remove_temporary_files(folder);
+      if (has(manifest.launches, launch.number, attempt)) continue;
+      if (has(manifest.superseded, launch.number, attempt)) continue;
+      LaunchRecord& record = manifest.superseded.emplace_back();
+      record.number = launch.number;
+      record.name = launch.name;
+      record.attempt = attempt;
+      record.status = "interrupted";
+      record.note = "it had not ended when the run was interrupted";
+      found.push_back(fmt::format("launch {} had not ended; what it measured is kept in {}",
+                                  launch.number, folder.lexically_relative(run).string()));
     }
-    if (record == nullptr && is_last) give_back(run, folder.path, folder.number);
-    if (is_superseded(manifest, folder)) continue;
-    enter_superseded(manifest, folder);
-    found.push_back(fmt::format("launch {} had not ended; what it measured is kept in {}",
-                                folder.number, folder.path.lexically_relative(run).string()));
   }
+  std::ranges::move(keep_launches(run, manifest), std::back_inserter(found));
   return found;
 }
 
@@ -327,24 +263,6 @@ std::map<int, int> rounds_in(const fs::path& run, const Manifest& manifest) {
   return rounds;
 }
 
-/// The case rows of that schema, by launch. A program that wrote its folder alone is launch 0.
-std::map<int, std::vector<ResultRow>> cases_in(StoredRun& run, const Schema& schema) {
-  const bool alone = !fs::exists(run.folder / kLaunches);
-  const fs::path folder = alone ? run.folder : folder_of(run.folder, schema);
-  bool is_torn = false;
-  std::map<int, std::vector<ResultRow>> by_launch;
-  for (ResultRow& row : rows_in(folder, alone ? schema : of_all_launches(schema), &is_torn)) {
-    if (alone) {
-      by_launch[0].push_back(std::move(row));
-    } else {
-      const int launch = static_cast<int>(number_in(row, "launch"));
-      by_launch[launch].push_back(without_launch(row, schema));
-    }
-  }
-  if (is_torn) run.torn.push_back(torn_text(folder / schema.file));
-  return by_launch;
-}
-
 }  // namespace
 
 std::map<int, fs::path> traces_of(const fs::path& run) {
@@ -360,16 +278,19 @@ std::map<int, fs::path> traces_of(const fs::path& run) {
 
 StoredRun read_stored_run(const fs::path& folder, WithSamples samples) {
   StoredRun run{folder, read_manifest(folder), {}};
-  std::map<int, std::vector<ResultRow>> of_launch;
-  if (samples == WithSamples::yes) of_launch = samples_in(folder);
+  const auto rows_of = [&](const Schema& schema) {
+    return rows_of_launches(folder, run.manifest, schema, run.torn);
+  };
+  RowsByLaunch of_launch;
+  if (samples == WithSamples::yes) of_launch = rows_of(samples_schema());
   std::map<int, int> rounds = rounds_in(folder, run.manifest);
   for (const Schema* const schema : case_schemas()) {
-    for (auto& [number, cases] : cases_in(run, *schema)) {
+    for (auto& [number, cases] : rows_of(*schema)) {
       LaunchRows rows{number, std::move(cases), std::move(of_launch[number]), rounds[number]};
       run.launches[std::string(schema->file)].push_back(std::move(rows));
     }
   }
-  for (auto& [number, rows] : cases_in(run, hosts_schema())) {
+  for (auto& [number, rows] : rows_of(hosts_schema())) {
     std::ranges::move(rows, std::back_inserter(run.hosts));
   }
   return run;

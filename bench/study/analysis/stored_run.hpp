@@ -12,15 +12,16 @@
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/rows.hpp"
+#include "bench/study/plan/plan.hpp"
 
 namespace scalebench {
 
-// How the rows that launches flushed get into the run's files: never lost, never counted twice,
-// also when this is killed at any moment. A launch's own file is there until its rows stand,
-// synced, in the run's; while it is there it alone counts, and what the run's file has of that
-// launch goes. The run's samples.csv and monitor.csv say of each row which launch it
-// is of. Its case files have one row over all launches; each launch's own rows stand in the files
-// of the same names in launches/, behind a column `launch`.
+// A launch flushes its rows into a folder of its own. While that is there it alone says what the
+// launch measured; the run's files have a copy. The folder of a launch that ended well goes once
+// its rows stand, synced, in the run's files. So no row is lost or counted twice, also when this is
+// killed at any moment. The run's samples.csv and monitor.csv say of each row which launch it is
+// of. Its case files have one row over all launches; each launch's own rows stand in the files of
+// the same names in launches/, behind a column `launch`.
 
 /// The folder of launches, within that of a run.
 inline constexpr const char* kLaunches = "launches";
@@ -36,24 +37,19 @@ std::filesystem::path launch_folder(const std::filesystem::path& run, int number
 /// The number of the next start of a launch, from 1.
 int next_attempt(const std::filesystem::path& run, int number, const std::string& name);
 
-/// Moves what an ended launch flushed into the run's files; its rows then name its entry of the
-/// plan. After an interruption recover_run does the rest. Returns a line for each torn last line
-/// left out.
-std::vector<std::string> keep_rows(const std::filesystem::path& run,
-                                   const std::filesystem::path& launch);
-/// The same of one that ended well, whose folder then goes: what it said on stderr is appended to
-/// launches/stderr.log.
-std::vector<std::string> keep_launch(const std::filesystem::path& run,
-                                     const std::filesystem::path& launch);
+/// Writes the run's files of what launches flushed, of those in `manifest.launches`; their rows
+/// then name their entry of the plan. The folders of launches that ended well go: what one said on
+/// stderr is appended to launches/stderr.log. Returns a line for each torn last line left out.
+std::vector<std::string> keep_launches(const std::filesystem::path& run, const Manifest& manifest);
 
-/// Appends the case rows of a launch to those in launches/: for what no program wrote.
-void add_launch_rows(const std::filesystem::path& run, const LaunchRows& launch);
+/// Writes the files that keep_launches would: for what no program wrote.
+void write_launch_rows(const std::filesystem::path& run, const std::vector<LaunchRows>& launches);
 
-/// Makes the files of a run whose writer was killed what they should be: rows of ended launches
-/// kept (as keep_rows); folders of starts that have no record in `manifest` entered there as
-/// superseded, with all their rows in them. Returns what was found, a line each. The caller writes
-/// the manifest.
-std::vector<std::string> recover_run(const std::filesystem::path& run, Manifest& manifest);
+/// Of a run whose writer was killed, or that is to go on: keep_launches, after folders of starts
+/// that have no record in `manifest` are entered there as superseded. Returns what was found, a
+/// line each. The caller writes the manifest.
+std::vector<std::string> recover_run(const std::filesystem::path& run,
+                                     const std::vector<PlannedLaunch>& plan, Manifest& manifest);
 
 /// The rows as a CSV file has them, header first.
 std::string csv_text(const Schema& schema, const std::vector<ResultRow>& rows);

@@ -49,7 +49,7 @@ class KeptRows : public testing::Test {
     CsvWriter file(folder / "samples.csv", samples_schema().columns);
     for (const ResultRow& row : rows) file.append(row.cells());
   }
-  void end(int number, int attempt = 1, const std::string& status = "ok") {
+  void end(int number, int attempt = 1, const std::string& status = "failed") {
     LaunchRecord& record = manifest.launches.emplace_back();
     record.number = number;
     record.name = "x";
@@ -57,65 +57,72 @@ class KeptRows : public testing::Test {
     record.status = status;
   }
 
+  std::vector<std::string> recover() {
+    std::vector<PlannedLaunch> plan(3);
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      plan[i].number = static_cast<int>(i) + 1;
+      plan[i].name = "x";
+    }
+    return recover_run(run.path(), plan, manifest);
+  }
+
   TemporaryFolder run;
   Manifest manifest;
 };
 
-TEST_F(KeptRows, MoveIntoTheRunsFileOnce) {
+TEST_F(KeptRows, StandInTheRunsFileOnce) {
   flush(launch(1), {sample(1, 1), sample(1, 2)});
   flush(launch(2), {sample(2, 3)});
-  EXPECT_THAT(keep_rows(run.path(), launch(1)), IsEmpty());
-  keep_rows(run.path(), launch(2));
-  EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1", "1:2", "2:3"));
-  EXPECT_FALSE(fs::exists(launch(1) / "samples.csv"));
+  end(1);
+  end(2, 1, "ok");
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_THAT(keep_launches(run.path(), manifest), IsEmpty());
+    EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1", "1:2", "2:3"));
+  }
+  EXPECT_TRUE(fs::exists(launch(1) / "samples.csv")) << "it failed, and may be started again";
+  EXPECT_FALSE(fs::exists(run / "launches/002-x"));
 }
 
 TEST_F(KeptRows, AreNotCountedTwiceWhenTheWriterWasKilledHalfway) {
   flush(launch(1), {sample(1, 1), sample(1, 2)});
-  end(1);
-  flush(run.path(), {sample(1, 1)});  // appended, and the rest not
-  {
-    std::ofstream torn(run / "samples.csv", std::ios::app);
-    torn << "1,run,c,meas";
-  }
-  for (int times = 0; times < 2; ++times) {
-    recover_run(run.path(), manifest);
-    EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1", "1:2"));
-  }
+  end(1, 1, "ok");
+  flush(run.path(), {sample(1, 1), sample(1, 2)});  // and the folder has not gone yet
+  EXPECT_THAT(recover(), IsEmpty());
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1", "1:2"));
+  EXPECT_FALSE(fs::exists(run / "launches/001-x"));
 }
 
 TEST_F(KeptRows, OfALaunchThatHadNotEndedStayInItsFolder) {
   flush(launch(1), {sample(1, 1)});
   end(1);
   flush(launch(2), {sample(2, 5)});
-  EXPECT_THAT(recover_run(run.path(), manifest), ElementsAre(HasSubstr("launch 2 had not ended")));
+  EXPECT_THAT(recover(), ElementsAre(HasSubstr("launch 2 had not ended")));
   EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1"));
   EXPECT_THAT(rows_of(launch(2)), ElementsAre("2:5"));
   ASSERT_THAT(manifest.superseded, SizeIs(1));
   EXPECT_EQ(manifest.superseded[0].number, 2);
   EXPECT_EQ(next_attempt(run.path(), 2, "x"), 2);
-  EXPECT_THAT(recover_run(run.path(), manifest), IsEmpty()) << "a second time finds nothing new";
+  EXPECT_THAT(recover(), IsEmpty()) << "a second time finds nothing new";
   EXPECT_THAT(manifest.superseded, SizeIs(1));
 }
 
-TEST_F(KeptRows, OfALaunchThatIsToComeAgainGoBackIntoItsFolder) {
-  launch(1);
-  flush(run.path(), {sample(1, 1), sample(2, 2), sample(1, 3)});
-  launch(2);
-  end(2);
-  end(1, 1, "failed");
-  manifest.superseded = {manifest.launches[1]};
-  manifest.launches.pop_back();
-  // Stopped after the copy and before the rest: the same again.
+TEST_F(KeptRows, OfALaunchThatIsToComeAgainStayInItsFolderAlone) {
   flush(launch(1), {sample(1, 1), sample(1, 3)});
-  recover_run(run.path(), manifest);
+  flush(launch(2), {sample(2, 2)});
+  end(1);
+  end(2, 1, "ok");
+  keep_launches(run.path(), manifest);
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1", "1:3", "2:2"));
+  manifest.superseded = {manifest.launches[0]};
+  manifest.launches.erase(manifest.launches.begin());
+  recover();
   EXPECT_THAT(rows_of(run.path()), ElementsAre("2:2"));
   EXPECT_THAT(rows_of(launch(1)), ElementsAre("1:1", "1:3"));
   // Its second start counts, and what is known of the first stays.
   flush(launch(1, 2), {sample(1, 7)});
-  end(1, 2);
-  recover_run(run.path(), manifest);
-  EXPECT_THAT(rows_of(run.path()), ElementsAre("2:2", "1:7"));
+  end(1, 2, "ok");
+  recover();
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("1:7", "2:2"));
   EXPECT_THAT(rows_of(launch(1)), ElementsAre("1:1", "1:3"));
   EXPECT_THAT(manifest.superseded, SizeIs(1));
 }
@@ -131,7 +138,8 @@ TEST_F(KeptRows, OfAMonitorGoOnThoughTheClockIsSetInALaunch) {
     CsvWriter file(launch(number) / "monitor.csv", monitor_schema().columns);
     file.append(look(number, 0.5, begin + 0.5).cells());
     file.append(look(number, 1, begin + 1 - 3600).cells());
-    keep_rows(run.path(), launch(number));
+    end(number, 1, "ok");
+    keep_launches(run.path(), manifest);
   }
   std::vector<std::string> seconds;
   for (const ResultRow& row : rows_in(run.path(), monitor_schema())) {
@@ -146,17 +154,18 @@ TEST_F(KeptRows, ATornLastLineIsDroppedAndReported) {
     std::ofstream torn(launch(1) / "samples.csv", std::ios::app);
     torn << "1,run,c";
   }
-  EXPECT_THAT(keep_rows(run.path(), launch(1)),
+  end(1);
+  EXPECT_THAT(keep_launches(run.path(), manifest),
               ElementsAre(HasSubstr("its last line was cut short")));
   EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1"));
 }
 
 TEST_F(KeptRows, AFileWithoutAWholeHeaderHasNone) {
+  end(1);
   for (const char* const text : {"", "schema_ver"}) {
     run.write("launches/001-x/samples.csv", text);
-    keep_rows(run.path(), launch(1));
+    keep_launches(run.path(), manifest);
     EXPECT_FALSE(fs::exists(run / "samples.csv"));
-    EXPECT_FALSE(fs::exists(launch(1) / "samples.csv"));
   }
 }
 
@@ -166,14 +175,13 @@ TEST_F(KeptRows, OfCasesNameTheirEntryAndStandBesideThoseOfOtherLaunches) {
     row.set("case_id", fmt::format("launch{}attempt{}", number, attempt));
     replace_rows(launch(number, attempt), allreduce_schema(), {row});
   }
-  keep_rows(run.path(), launch(1, 2));
-  keep_rows(run.path(), launch(3));  // 2 has not ended
+  end(1, 2, "ok");
+  end(3);  // 2 has not ended
+  keep_launches(run.path(), manifest);
   {
     std::ofstream torn(run / "launches/allreduce.csv", std::ios::app);
     torn << "1,run,c";
   }
-  end(1, 2);
-  end(3);
   manifest.inputs = {{"plan.json", "x"}};
   manifest.environment = capture_environment({});
   write_manifest(run.path(), manifest);
@@ -193,19 +201,12 @@ TEST_F(KeptRows, OfALaunchThatEndedWellLeaveNoFolder) {
   run.write("launches/001-x/stderr.log", "a warning\n");
   run.write("launches/001-x/stdout.log", "a table\n");
   run.write("launches/001-x/trace.json", "{}");
-  keep_launch(run.path(), launch(1));
+  end(1, 1, "ok");
+  keep_launches(run.path(), manifest);
   EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1"));
   EXPECT_FALSE(fs::exists(run / "launches/001-x"));
   EXPECT_EQ(run.read("launches/stderr.log"), "001-x:\na warning\n");
   EXPECT_THAT(traces_of(run.path()), ElementsAre(std::pair(1, run / "launches/001-x.trace.json")));
-  // Killed before its folder was gone, it goes when the run is taken up.
-  run.write("launches/002-x/stdout.log", "a table\n");
-  end(1);
-  end(2);
-  EXPECT_THAT(recover_run(run.path(), manifest), IsEmpty());
-  EXPECT_FALSE(fs::exists(run / "launches/002-x"));
-  fs::create_directory(run / "launches/notes");
-  EXPECT_THROW(recover_run(run.path(), manifest), UsageError);
 }
 
 TEST(PlanFile, IsTheSameAfterARoundTrip) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of fits.csv. Times of allreduces that are made from known coefficients: which of them share
 // a fit, and what the rows then say.
-#include "bench/study/fit/fit.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -12,6 +10,7 @@
 
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/analysis/tables.hpp"
+#include "bench/study/fit/fit.hpp"
 
 namespace scalebench {
 namespace {

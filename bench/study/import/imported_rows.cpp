@@ -215,37 +215,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string csv_of(const Schema& schema, const std::vector<ResultRow>& rows) {
-  std::string text = csv_line(schema.columns);
-  for (const ResultRow& row : rows) text += csv_line(row.cells());
-  return text;
-}
-
-/// A file at once: nothing is measured meanwhile, so no row can be lost. Without rows there is
-/// none.
-void write(const fs::path& folder, const Schema& schema, const std::string& csv) {
-  if (csv.find('\n') + 1 < csv.size()) write_file_atomically(folder / schema.file, csv);
-}
-
 }  // namespace
 
 void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
                   Manifest manifest) {
   const fs::path run = folder.path();
   write_manifest(run, manifest);
-  std::vector<ResultRow> samples;
-  for (const LaunchRows& launch : rows.launches) {
-    add_launch_rows(run, launch);
-    samples.insert(samples.end(), launch.samples.begin(), launch.samples.end());
-  }
-  write(run, samples_schema(), csv_of(samples_schema(), samples));
-  write(run, schema, csv_of(schema, rows.cases));
+  write_launch_rows(run, rows.launches);
+  replace_rows(run, schema, rows.cases);
   if (schema.file == epoch_schema().file) {
     StudyTables tables;
     put_answers(tables, imported_legs(cells_of(rows.launches)));
     for (const auto& [file, answers] : tables) {
       const Schema& its = answers.front().schema();
-      write(run, its, csv_of(its, answers));
+      replace_rows(run, its, answers);
     }
   }
   manifest = updated(std::move(manifest), run, "complete");

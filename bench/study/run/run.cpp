@@ -103,10 +103,11 @@ double StudyRun::seconds_left(std::size_t next) const {
 }
 
 void StudyRun::require_room_for_next() const {
-  // As much as all that is there grows by another launch, and something for the tables.
+  // All that is there once more, for the run's own files, and what another launch and the tables
+  // add.
   constexpr std::uintmax_t kAtLeast = 4'000'000;
-  const std::uintmax_t each = bytes_in(folder()) / std::max<std::size_t>(1, measured());
-  require_space(folder(), std::max(kAtLeast, 2 * each));
+  const std::uintmax_t all = bytes_in(folder());
+  require_space(folder(), std::max(kAtLeast, all + 2 * all / std::max<std::size_t>(1, measured())));
 }
 
 void StudyRun::measure(const std::atomic<bool>& stop) {
@@ -217,8 +218,6 @@ void StudyRun::keep(Begun begun, const LaunchEnd& how) {
     return;
   }
   enter(std::move(record));
-  const auto torn = end.ok ? keep_launch(folder(), own) : keep_rows(folder(), own);
-  for (const std::string& line : torn) console_.warn(line);
   if (no_room) fail<DiskFull>("launch {} ({}): {}", launch.number, launch.name, end.why);
   if (!end.ok && !end.interrupted) {
     console_.warn(fmt::format("launch {} ({}) failed: {}", launch.number, launch.name, end.why),
@@ -233,6 +232,9 @@ std::vector<ResultRow> StudyRun::table(const Schema& schema) const {
 
 void StudyRun::summarise() {
   lock_.require_held();
+  or_way_to_go_on([&] {
+    for (const std::string& line : keep_launches(folder(), manifest_)) console_.warn(line);
+  });
   // From the files, as whoever verifies them: what is not there cannot be published.
   tables_ = study_tables(read_stored_run(folder(), WithSamples::yes), plan_, allreduce_fit_model());
   or_way_to_go_on([&] {
@@ -423,11 +425,6 @@ void supersede(Manifest& manifest, bool failed_too) {
   records.erase(first_due, records.end());
 }
 
-void recover(const fs::path& folder, Manifest& manifest, Console& console) {
-  for (const std::string& line : recover_run(folder, manifest)) console.note(line);
-  write_manifest(folder, manifest);
-}
-
 }  // namespace
 
 StudyRun reopen_study(const ResumeOptions& options, Console& console) {
@@ -455,11 +452,10 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   manifest.files.clear();
   manifest.resumptions.push_back({utc_label(), options.command, changes});
   manifest.pair.clear();  // the other run of the pair is not measured beside what comes now
-  recover(folder.path(), manifest, console);
-  // The manifest says that they are to come before their rows and folders are set aside.
   supersede(manifest, !options.accept);
+  for (const std::string& line : recover_run(folder.path(), plan.launches, manifest))
+    console.note(line);
   write_manifest(folder.path(), manifest);
-  recover(folder.path(), manifest, console);
 
   LaunchSettings settings = std::move(plan.settings);
   settings.programs = programs_folder();
