@@ -172,7 +172,14 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
     cell.row = over_launches(cell.launches);
   }
   tell_origins_apart(cells);
-  return cells;
+  // Launches are shuffled, but a table is read from its parameters down to N, the size and the
+  // rank.
+  std::vector<std::pair<decltype(order_of(cells.front().row)), std::size_t>> order;
+  for (const Cell& cell : cells) order.emplace_back(order_of(cell.row), order.size());
+  std::ranges::sort(order);
+  std::vector<Cell> sorted;
+  for (const auto& [key, place] : order) sorted.push_back(std::move(cells[place]));
+  return sorted;
 }
 
 std::vector<Cell> cells_of(const StoredRun& run) {
@@ -185,12 +192,8 @@ std::vector<Cell> cells_of(const StoredRun& run) {
 }
 
 std::vector<ResultRow> rows_of(const std::vector<Cell>& cells) {
-  // Launches are shuffled, but a file is read from its parameters down to N, the size and the rank.
-  std::vector<std::pair<std::vector<std::pair<double, std::string>>, std::size_t>> order;
-  for (const Cell& cell : cells) order.emplace_back(order_of(cell.row), order.size());
-  std::ranges::sort(order);
   std::vector<ResultRow> rows;
-  for (const auto& [key, place] : order) rows.push_back(cells[place].row);
+  for (const Cell& cell : cells) rows.push_back(cell.row);
   return rows;
 }
 

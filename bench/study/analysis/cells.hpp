@@ -58,8 +58,8 @@ struct Cell {
   std::map<int, double> by_round(std::string_view column) const;
 };
 
-/// The cells of these launches, which are of one case file, in order of appearance: each row that a
-/// launch wrote is read here, once.
+/// The cells of these launches, which are of one case file, sorted by their parameters: each row
+/// that a launch wrote is read here, once.
 std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches);
 
 /// All cells of a run, without those of single ranks.
@@ -70,7 +70,6 @@ std::vector<Cell> cells_of(const StoredRun& run);
 /// samples were read, as its first launch wrote it. `launches` is not empty.
 ResultRow over_launches(const std::vector<CellLaunch>& launches);
 
-/// The cells' rows, sorted by their parameters.
 std::vector<ResultRow> rows_of(const std::vector<Cell>& cells);
 
 /// Fills in `relative_to_one_rank` of cells of throughput.csv: their rate over that of as many

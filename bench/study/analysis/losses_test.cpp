@@ -216,10 +216,10 @@ TEST(BasesOf, AreOfTheSameOriginAlsoBehindAnother) {
   rows[0].set("origin", "emulated");
   rows[1].set("origin", "emulated");
   const std::vector<Cell> cells = cells_of({{1, rows, {}}});
-  EXPECT_EQ(bases_of(rows[4], cells).one, &cells[2]);
-  EXPECT_EQ(bases_of(rows[4], cells).raw, &cells[3]);
+  EXPECT_EQ(bases_of(rows[4], cells).one, &cells[3]);
+  EXPECT_EQ(bases_of(rows[4], cells).raw, &cells[1]);
   EXPECT_EQ(bases_of(rows[4], cells).other_origin, "");
-  EXPECT_EQ(bases_of(rows[4], {cells[0], cells[4]}).other_origin, "emulated");
+  EXPECT_EQ(bases_of(rows[4], {cells[2], cells[4]}).other_origin, "emulated");
 }
 
 TEST(BasesOf, AreOfTheImagesThatOneRankHasInWeakScaling) {

@@ -112,22 +112,6 @@ void count(Comparison& comparison, Verdict verdict) {
   ++(comparison.*kCounts.at(static_cast<std::size_t>(verdict)));
 }
 
-/// Launches are shuffled; people read from the parameters down to N and the size.
-std::vector<CellPair> sorted(const std::vector<CellPair>& pairs) {
-  using Order = std::pair<std::string_view, decltype(order_of(pairs.front().any().row))>;
-  std::vector<std::pair<Order, const CellPair*>> ordered;
-  ordered.reserve(pairs.size());
-  for (const CellPair& pair : pairs) {
-    const ResultRow& row = pair.any().row;
-    ordered.push_back({{row.schema().file, order_of(row)}, &pair});
-  }
-  std::ranges::stable_sort(
-      ordered, [](const auto& left, const auto& right) { return left.first < right.first; });
-  std::vector<CellPair> result;
-  for (const auto& [order, pair] : ordered) result.push_back(*pair);
-  return result;
-}
-
 }  // namespace
 
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& across) {
@@ -139,7 +123,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
     const bool paired = runs[i].run_id == runs.front().run_id ||
                         (!runs[i].pair.empty() && runs[i].pair == runs.front().pair);
     if (paired) comparison.paired.insert(letter);
-    const std::vector<CellPair> pairs = sorted(pairs_of(runs.front().cells, runs[i].cells));
+    const std::vector<CellPair> pairs = pairs_of(runs.front().cells, runs[i].cells);
     std::vector<const ResultRow*> shown;
     for (const CellPair& pair : pairs) shown.push_back(&pair.any().row);
     const std::vector<std::string> labels = labels_of(shown);

@@ -8,7 +8,6 @@
 #include <cctype>
 
 #include "bench/cli/quantity.hpp"
-#include "bench/study/analysis/rows.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -138,7 +137,6 @@ std::vector<Cost> costs_of(const std::string& run_id, const std::vector<Cell>& c
     }
     if (!paid.empty()) break;
   }
-  std::ranges::stable_sort(paid, {}, [](const Cell* cell) { return order_of(cell->row); });
   std::vector<const ResultRow*> rows;
   for (const Cell* const cell : paid) rows.push_back(&cell->row);
   const std::vector<std::string> labels = labels_of(rows);

@@ -136,7 +136,7 @@ std::string heading(const CompareReport::Run& run) {
     text += fmt::format("# {} is another machine than A; times differ for that reason too\n",
                         run.letter);
   }
-  return text + difference_table(run.differences, run.config);
+  return text + difference_table(run.differences);
 }
 
 std::size_t count_of(const CompareReport& report, char letter, std::string_view verdict) {

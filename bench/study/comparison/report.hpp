@@ -24,7 +24,6 @@ struct CompareReport {
     std::string manifest_sha256;
     std::optional<Instance> instance;
     std::vector<FieldDifference> differences;  // from the first run
-    std::vector<std::string> config;           // lines in which its study differs from the first's
   };
   std::vector<Run> runs;
   std::vector<std::string> command;  // argv as typed

@@ -46,8 +46,7 @@ nlohmann::json json_of(const CompareReport& report) {
                     {"origin", run.manifest.origin},
                     {"manifest_sha256", run.manifest_sha256},
                     {"instance", instance},
-                    {"differences", json_of(run.differences)},
-                    {"config", run.config}});
+                    {"differences", json_of(run.differences)}});
   }
   nlohmann::json costs = nlohmann::json::array(), decisions = nlohmann::json::array();
   for (const Cost& cost : report.costs) costs.push_back(json_of(cost));

@@ -4,14 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <iterator>
 #include <map>
-#include <set>
-#include <sstream>
 
 #include "bench/cli/console.hpp"
-#include "bench/record/file.hpp"
 
 namespace scalebench {
 namespace {
@@ -48,13 +43,6 @@ void add(std::vector<FieldDifference>& fields, std::string_view set, Texts a, Te
   }
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
 }  // namespace
 
 std::vector<FieldDifference> differences_of(const Manifest& a, const Manifest& b) {
@@ -71,29 +59,6 @@ bool of_other_machines(const std::vector<FieldDifference>& fields) {
   return std::ranges::count(fields, "key", &FieldDifference::set) > 0;
 }
 
-std::vector<std::string> line_differences(const std::string& a, const std::string& b) {
-  std::vector<std::string> lines;
-  const auto add_those_of = [&](const std::string& text, const std::string& other, char sign) {
-    const std::vector<std::string> others = lines_of(other);
-    std::multiset<std::string> left(others.begin(), others.end());
-    for (const std::string& line : lines_of(text)) {
-      const auto same = left.find(line);
-      if (same == left.end()) lines.push_back(fmt::format("{} {}", sign, line));
-      if (same != left.end()) left.erase(same);
-    }
-  };
-  add_those_of(a, b, '-');
-  add_those_of(b, a, '+');
-  return lines;
-}
-
-std::vector<std::string> config_differences(const std::filesystem::path& a,
-                                            const std::filesystem::path& b) {
-  constexpr const char* kConfig = "config.toml";
-  if (!std::filesystem::exists(a / kConfig) || !std::filesystem::exists(b / kConfig)) return {};
-  return line_differences(read_file(a / kConfig), read_file(b / kConfig));
-}
-
 namespace {
 
 std::string_view meaning_of(std::string_view set) {
@@ -106,8 +71,7 @@ std::string_view meaning_of(std::string_view set) {
 
 }  // namespace
 
-std::string difference_table(const std::vector<FieldDifference>& fields,
-                             const std::vector<std::string>& config) {
+std::string difference_table(const std::vector<FieldDifference>& fields) {
   constexpr std::size_t kDigits = 12;
   std::string table;
   std::string_view set;
@@ -117,8 +81,6 @@ std::string difference_table(const std::vector<FieldDifference>& fields,
     table += fmt::format("  {}: {} -> {}\n", printable(field), printable(a.substr(0, most)),
                          printable(b.substr(0, most)));
   }
-  if (!config.empty()) table += "configuration\n";
-  for (const std::string& line : config) table += fmt::format("  {}\n", printable(line));
   return table;
 }
 

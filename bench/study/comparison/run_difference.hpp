@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what two runs differ beside their numbers: the machine, the software, the programs, and the
-// configuration. Manifests in, fields out.
+// In what two runs differ beside their numbers: the machine, the software and the programs.
+// Manifests in, fields out.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -29,19 +28,10 @@ std::vector<FieldDifference> differences_of(const Manifest& a, const Manifest& b
 /// Whether one of the key is among them.
 bool of_other_machines(const std::vector<FieldDifference>& fields);
 
-/// Lines of the configurations of two folders of runs, where studies made both, as below.
-std::vector<std::string> config_differences(const std::filesystem::path& a,
-                                            const std::filesystem::path& b);
-
-/// Lines that only `a` has as "- line", then those that only `b` has as "+ line".
-std::vector<std::string> line_differences(const std::string& a, const std::string& b);
-
 // In what two runs differ, for the terminal and as JSON.
 
-/// A heading for each set and a line for each field: "  cpu_model: Xeon -> EPYC"; then the lines of
-/// the configuration.
-std::string difference_table(const std::vector<FieldDifference>& fields,
-                             const std::vector<std::string>& config);
+/// A heading for each set and a line for each field: "  cpu_model: Xeon -> EPYC".
+std::string difference_table(const std::vector<FieldDifference>& fields);
 
 /// [{"set": ..., "field": ..., "a": ..., "b": ...}]
 nlohmann::json json_of(const std::vector<FieldDifference>& fields);

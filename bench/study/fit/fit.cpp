@@ -185,8 +185,8 @@ ResultRow fit_row(std::vector<AllreducePoint> points, const FitModel& model,
 
 }  // namespace
 
-std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows,
-                                const FitModel& model, std::string_view run_id) {
+std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows, const FitModel& model,
+                                std::string_view run_id) {
   std::vector<ResultRow> rows;
   for (const std::vector<AllreducePoint>& points : by_case(points_of(allreduce_rows))) {
     rows.push_back(fit_row(points, model, run_id));

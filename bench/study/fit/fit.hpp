@@ -94,7 +94,7 @@ std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_ro
 /// fits.csv: a row for each case of these rows of allreduce.csv, over all of its sizes and numbers
 /// of ranks. What an emulated link's burst has touched is not fitted. What cannot be fitted has
 /// status `skipped` and the reason.
-std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows,
-                                const FitModel& model, std::string_view run_id);
+std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows, const FitModel& model,
+                                std::string_view run_id);
 
 }  // namespace scalebench

@@ -106,8 +106,7 @@ TEST(CasesOfRun, NeverMixEmulatedRanksWithMeasuredOnes) {
     run.launches["allreduce.csv"].push_back({11, {reduced}, {}});
     const auto cases = cases_of_run(run, profiles(), FitModel());
     ASSERT_THAT(cases, SizeIs(2));
-    const CaseOfRun &measured = cases[emulated_first ? 1 : 0],
-                    &other = cases[emulated_first ? 0 : 1];
+    const CaseOfRun &measured = cases[0], &other = cases[1];
     EXPECT_EQ(measured.missing, "");
     ASSERT_THAT(measured.measured, SizeIs(1));
     EXPECT_EQ(measured.measured[0].ranks, 2);

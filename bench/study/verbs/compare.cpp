@@ -133,7 +133,6 @@ std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
     run.manifest = read_manifest(folder);
     run.manifest_sha256 = sha256_of_file(folder / "manifest.json");
     run.differences = differences_of(runs.front().manifest, run.manifest);
-    run.config = config_differences(runs.front().folder, folder);
   }
   return runs;
 }
