@@ -128,7 +128,7 @@ std::string text_in(const ResultRow& row, std::string_view column) {
 }
 
 double number_in(const ResultRow& row, std::string_view column) {
-  const std::string& cell = row.get(column);
+  const std::string cell = text_in(row, column);
   if (cell.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto value = read_number<double>(cell);
   if (value && std::isfinite(*value)) return *value;

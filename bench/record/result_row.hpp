@@ -98,7 +98,7 @@ class ResultRow {
 /// The cell; empty where the row's file has no such column.
 std::string text_in(const ResultRow& row, std::string_view column);
 
-/// The cell as a number; NaN when empty. Throws UsageError when it is something else.
+/// The same as a number; NaN when empty. Throws UsageError when it is something else.
 double number_in(const ResultRow& row, std::string_view column);
 
 // What verbs print for programs: one JSON document on stdout that says which schema it has.

@@ -15,10 +15,6 @@ namespace {
 
 constexpr double kMillion = 1e6;
 
-double number_at(const ResultRow& row, std::string_view column) {
-  return row.schema().has(column) ? number_in(row, column) : std::nan("");
-}
-
 bool is_cpu(const ResultRow& row) { return text_in(row, "device") == "cpu"; }
 
 /// Whether the cell is a training of all ranks together, which is what one would pay for. Ranks
@@ -68,7 +64,7 @@ int room_of(const Instance& instance, const std::string& run_id, const ResultRow
     fail<UsageError>("--instance {}: it has no GPU, and {} was measured on '{}'", instance.name,
                      run_id, text_in(row, "device"));
   }
-  const double threads = std::max(1.0, number_at(row, "threads"));
+  const double threads = std::max(1.0, number_in(row, "threads"));
   const int ranks = static_cast<int>(instance.vcpus / threads);
   if (ranks > 0) return ranks;
   fail<UsageError>("--instance {}: its {} vCPUs do not hold one rank of {} threads", instance.name,
@@ -83,7 +79,7 @@ void require_possible(const Cost& cost, const ResultRow& row, int each) {
     fail<UsageError>("--instance {}: {} was measured on '{}', and the type has {}", instance.name,
                      cost.run_id, device, instance.gpu_model);
   }
-  const double nodes = number_at(row, "nodes");
+  const double nodes = number_in(row, "nodes");
   if (cost.ranks > nodes * each) {
     fail<UsageError>("--instance {}: {} has N = {} on {} node{}, and one has room for {}",
                      instance.name, cost.run_id, cost.ranks, nodes, nodes == 1 ? "" : "s", each);
@@ -107,7 +103,7 @@ Cost cost_of(const std::string& run_id, const Cell& cell, const Instance& instan
   const int each = room_of(instance, run_id, row);
   require_possible(cost, row, each);
   const double needed = std::ceil(static_cast<double>(cost.ranks) / each);
-  const double used = number_at(row, "nodes");
+  const double used = number_in(row, "nodes");
   if (cell.measured() && text_in(row, "device").empty()) {
     add_note(cost, fmt::format("taken to be on the instance's {}: the rows name no device",
                                instance.gpu_model));
@@ -117,7 +113,7 @@ Cost cost_of(const std::string& run_id, const Cell& cell, const Instance& instan
   }
   cost.nodes = used > needed ? used : needed;
   cost.whole = cost.ranks == cost.nodes * each;
-  cost.images = cost.steps ? kMillion : number_at(row, "samples");
+  cost.images = cost.steps ? kMillion : number_in(row, "samples");
   if (!cell.measured()) return cost;
   if (!cost.steps) cost.seconds = cell.seconds;
   for (const double rate : cell.images_per_s) {

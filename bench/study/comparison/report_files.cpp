@@ -15,8 +15,7 @@
 namespace scalebench {
 namespace {
 
-constexpr std::uintmax_t kBytesNeeded = 1'000'000;
-constexpr std::size_t kBytesARow = 2000;
+constexpr std::uintmax_t kBytesNeeded = 5'000'000;
 
 /// Each type once, with its price.
 nlohmann::json instances_of(const std::vector<Cost>& costs) {
@@ -81,8 +80,7 @@ void write_json(std::ostream& out, const CompareReport& report) {
 }
 
 std::filesystem::path write_comparison(const std::string& folder, const CompareReport& report) {
-  const std::uintmax_t bytes = kBytesNeeded + kBytesARow * report.comparison.rows.size();
-  const ResultsFolder claimed = ResultsFolder::at(folder, bytes);
+  const ResultsFolder claimed = ResultsFolder::at(folder, kBytesNeeded);
   const std::filesystem::path& path = claimed.path();
   replace_rows(path, comparison_schema(), report.comparison.rows);
   write_file_atomically(path / "compare.json", document(json_of(report)));

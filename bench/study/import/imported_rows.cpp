@@ -126,7 +126,7 @@ class LaunchCases {
         sample.set("train_loss", epoch.train_loss).set("test_loss", epoch.test_loss);
         sample.set("test_accuracy", epoch.test_accuracy);
       }
-      const double skew = row.schema().has("skew_seconds") ? number_in(row, "skew_seconds") : kNone;
+      const double skew = number_in(row, "skew_seconds");
       if (!std::isnan(skew)) skews_[found->second].push_back(skew);
     }
   }
