@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,6 +19,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <type_traits>
@@ -24,8 +27,6 @@
 
 #include "bench/cli/stderr.hpp"
 #include "bench/machine/identity.hpp"
-#include "bench/machine/tcp.hpp"
-#include "bench/program/watchdog/addresses.hpp"
 #include "collectives/control.hpp"
 
 namespace scalebench {
@@ -34,61 +35,82 @@ namespace {
 static_assert(std::is_trivially_copyable_v<WatchdogMessage>);
 
 constexpr double kLastSeconds = 1;  // in which rank 0 still waits, so as not to give up first
-constexpr double kAgainSeconds = 0.1;
+constexpr const char* kLoopback = "127.0.0.1";
 
 int milliseconds(double seconds) {
   return static_cast<int>(std::ceil(1e3 * std::clamp(seconds, 0.0, 1e6)));
 }
 
-bool wait_for(int fd, short events, double deadline) {
-  pollfd one{fd, events, 0};
-  while (true) {
-    const int ready = poll(&one, 1, milliseconds(deadline - watchdog_seconds()));
-    if (ready >= 0 || errno != EINTR) return ready > 0;
-  }
+/// "10.0.0.1", "fd00::1"; empty for what is neither.
+std::string numeric(const sockaddr* address) {
+  std::array<char, NI_MAXHOST> text{};
+  const bool is_six = address->sa_family == AF_INET6;
+  const int error = getnameinfo(address, is_six ? sizeof(sockaddr_in6) : sizeof(sockaddr_in),
+                                text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  return error == 0 ? text.data() : "";
 }
 
-/// Where rank 0 waits for the others.
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+/// Null for what is no number.
+Addresses resolve(const std::string& address, int port) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
+  return {error == 0 ? found : nullptr, &freeaddrinfo};
+}
+
+Descriptor tcp_socket(int family) {
+  return Descriptor(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+/// Of all interfaces that are up, without what is valid on one link only.
+std::vector<std::string> own_addresses() {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
+  std::vector<std::string> addresses;
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) continue;
+    const sa_family_t family = one->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const std::string address = numeric(one->ifa_addr);
+    if (!address.empty() && address.find('%') == std::string::npos) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+/// Where rank 0 waits for the others: one port at these addresses.
 struct Invitation {
-  struct Door {
-    std::string address;
-    int port = 0;
-    bool is_loopback() const {
-      return std::ranges::find(kLoopbacks, address) != std::end(kLoopbacks);
-    }
-  };
   std::uint64_t token = 0;
-  std::vector<Door> doors;
+  int port = 0;
+  std::vector<std::string> addresses;
 
   std::string text() const {
-    std::string words = std::to_string(token);
-    for (const Door& door : doors) words += fmt::format(" {} {}", door.address, door.port);
-    return words;
+    return fmt::format("{} {} {}", token, port, fmt::join(addresses, " "));
   }
   static Invitation parse(const std::string& text) {
     Invitation one;
     std::istringstream in(text);
-    in >> one.token;
-    for (Door door; in >> door.address >> door.port;) one.doors.push_back(door);
+    in >> one.token >> one.port;
+    for (std::string address; in >> address;) one.addresses.push_back(address);
     return one;
   }
 };
 
-/// Null for what is no number.
-Addresses resolve(const Invitation::Door& door) {
-  std::string unused;
-  return addresses_of(door.address, door.port, AI_NUMERICHOST, unused);
-}
-
-/// Listens on a port of the system's choice. Not open where the host lacks the address.
+/// Listens on a port of the system's choice; not open where that cannot be.
 Descriptor listen_at(const std::string& address, int& port) {
-  const Addresses at = resolve({address, 0});
-  if (!at) return Descriptor();
-  Descriptor fd = tcp_socket(at->ai_family);
+  const Addresses at = resolve(address, 0);
+  Descriptor fd = at ? tcp_socket(at->ai_family) : Descriptor();
+  if (!fd.is_open()) return fd;
+  const int both = 0;  // families, at "::"
+  setsockopt(fd.number(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof(both));
   sockaddr_storage bound{};
   socklen_t length = sizeof(bound);
-  if (!fd.is_open() || bind(fd.number(), at->ai_addr, at->ai_addrlen) != 0 ||
-      listen(fd.number(), SOMAXCONN) != 0 ||
+  if (bind(fd.number(), at->ai_addr, at->ai_addrlen) != 0 || listen(fd.number(), SOMAXCONN) != 0 ||
       getsockname(fd.number(), reinterpret_cast<sockaddr*>(&bound), &length) != 0) {
     return Descriptor();
   }
@@ -109,70 +131,31 @@ WatchdogMessage hello(std::uint64_t token, int rank) {
   return message;
 }
 
-/// Those who have come to a door and not yet said who they are. The oldest make room for others, so
-/// that strangers who say nothing keep nobody out: a rank says it at once, and comes again.
-class Visitors {
- public:
-  explicit Visitors(std::size_t ranks) : most_(ranks + kMostStrangers) {}
-
-  std::vector<WatchdogLink>& all() { return all_; }
-  /// All who wait at the door.
-  void let_in(const Descriptor& door) {
-    for (std::size_t count = 0; count < most_; ++count) {
-      Descriptor fd(accept4(door.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (fd.is_open()) {
-        if (all_.size() >= most_) send_away(1);
-        all_.emplace_back(std::move(fd));
-        continue;
-      }
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        send_away(all_.size() / 2 + 1);
-        sleep_on(-1, {}, 0.01);
-      }
-      return;
-    }
-  }
-  void forget_gone() {
-    std::erase_if(all_, [](const WatchdogLink& one) { return !one.open(); });
-  }
-
- private:
-  void send_away(std::size_t count) {
-    const auto some = static_cast<std::ptrdiff_t>(std::min(count, all_.size()));
-    all_.erase(all_.begin(), all_.begin() + some);
-  }
-
-  static constexpr std::size_t kMostStrangers = 16;
-
-  const std::size_t most_;
-  std::vector<WatchdogLink> all_;  // by age
-};
-
 /// So many ranks and some more may be open at once, where the system lets a process ask for it:
 /// 1 024 is what most begin with.
 void allow_open_files(std::size_t ranks) {
   constexpr rlim_t kOthers = 256;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t needed = 2 * ranks + kOthers;  // a visitor may be there twice
-  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed) return;
-  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  const rlim_t needed = std::min<rlim_t>(2 * ranks + kOthers, limit.rlim_max);
+  if (limit.rlim_cur >= needed) return;
+  limit.rlim_cur = needed;
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// Accepts until every rank has come with the token, or time is up. Who says anything else is sent
-/// away.
-void accept_ranks(std::span<const Descriptor> doors, std::uint64_t token, double deadline,
+/// away; of those who say nothing the oldest make room for others.
+void accept_ranks(const Descriptor& door, std::uint64_t token, double deadline,
                   std::vector<WatchdogLink>& links) {
-  Visitors visitors(links.size());
+  constexpr std::size_t kMostStrangers = 16;
+  std::vector<WatchdogLink> visitors;
   std::vector<bool> came(links.size());  // once, also where the connection has ended since
   std::size_t missing = links.size() - 1;
   while (missing > 0 && watchdog_seconds() < deadline) {
-    std::vector<pollfd> waiting;
-    for (const Descriptor& door : doors) waiting.push_back({door.number(), POLLIN, 0});
-    for (const WatchdogLink& one : visitors.all()) waiting.push_back({one.fd(), POLLIN, 0});
+    std::vector<pollfd> waiting{{door.number(), POLLIN, 0}};
+    for (const WatchdogLink& one : visitors) waiting.push_back({one.fd(), POLLIN, 0});
     poll(waiting.data(), waiting.size(), milliseconds(deadline - watchdog_seconds()));
-    for (WatchdogLink& one : visitors.all()) {
+    for (WatchdogLink& one : visitors) {
       const std::vector<WatchdogMessage> messages = one.receive();
       if (messages.empty()) continue;
       const auto rank = static_cast<std::size_t>(messages.front().rank);
@@ -186,46 +169,43 @@ void accept_ranks(std::span<const Descriptor> doors, std::uint64_t token, double
       }
       one.close();
     }
-    visitors.forget_gone();
-    for (std::size_t i = 0; i < doors.size(); ++i) {
-      if (waiting[i].revents != 0) visitors.let_in(doors[i]);
+    std::erase_if(visitors, [](const WatchdogLink& one) { return !one.open(); });
+    while (waiting[0].revents != 0) {
+      Descriptor fd(accept4(door.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!fd.is_open()) break;
+      if (visitors.size() >= missing + kMostStrangers) visitors.erase(visitors.begin());
+      visitors.emplace_back(std::move(fd));
     }
   }
 }
 
-/// A link through one door of rank 0, if it answers with the token in time.
-WatchdogLink try_door(const Invitation::Door& door, std::uint64_t token, int rank,
-                      double deadline) {
-  const Addresses found = resolve(door);
-  if (!found) return {};
-  Descriptor fd = tcp_socket(found->ai_family);
-  if (!fd.is_open()) return {};
-  const std::chrono::milliseconds patience(milliseconds(deadline - watchdog_seconds()));
-  if (connect_within(fd, *found, patience) != 0) return {};
-  WatchdogLink link(std::move(fd));
-  link.send(hello(token, rank));
-  while (link.open() && wait_for(link.fd(), POLLIN, deadline)) {
-    for (const WatchdogMessage& message : link.receive()) {
-      if (is_hello(message, token)) return link;
-    }
+/// The first of rank 0's addresses that answers with the token. All are tried at once: one behind a
+/// firewall swallows all time that it is given.
+WatchdogLink connect_to(const Invitation& invitation, int rank, double deadline) {
+  std::vector<WatchdogLink> tries;
+  for (const std::string& address : invitation.addresses) {
+    const Addresses found = resolve(address, invitation.port);
+    Descriptor fd = found ? tcp_socket(found->ai_family) : Descriptor();
+    if (!fd.is_open()) continue;
+    const int refused = connect(fd.number(), found->ai_addr, found->ai_addrlen);
+    if (refused == 0 || errno == EINPROGRESS) tries.emplace_back(std::move(fd));
   }
-  return {};
-}
-
-WatchdogLink connect_to(const Invitation& invitation, int rank, bool at_its_place,
-                        double deadline) {
-  std::vector<Invitation::Door> doors = invitation.doors;
-  std::erase_if(doors, [&](const auto& door) { return door.is_loopback() != at_its_place; });
-  while (!doors.empty()) {
-    // Each gets its share of the time: one behind a firewall swallows all it is given.
-    for (std::size_t i = 0; i < doors.size(); ++i) {
-      const double now = watchdog_seconds();
-      const double share = (deadline - now) / static_cast<double>(doors.size() - i);
-      WatchdogLink link = try_door(doors[i], invitation.token, rank, now + share);
-      if (link.open()) return link;
+  std::vector<bool> greeted(tries.size());
+  while (watchdog_seconds() < deadline) {
+    std::vector<pollfd> waiting;
+    for (std::size_t i = 0; i < tries.size(); ++i) {
+      waiting.push_back({tries[i].fd(), static_cast<short>(greeted[i] ? POLLIN : POLLOUT), 0});
     }
-    if (watchdog_seconds() + kAgainSeconds > deadline) break;
-    sleep_on(-1, {}, kAgainSeconds);
+    poll(waiting.data(), waiting.size(), milliseconds(deadline - watchdog_seconds()));
+    for (std::size_t i = 0; i < tries.size(); ++i) {
+      if (waiting[i].revents == 0) continue;
+      if (!greeted[i]) tries[i].send(hello(invitation.token, rank));
+      greeted[i] = true;
+      for (const WatchdogMessage& message : tries[i].receive()) {
+        if (is_hello(message, invitation.token)) return std::move(tries[i]);
+      }
+    }
+    if (std::ranges::none_of(tries, &WatchdogLink::open)) break;
   }
   return {};
 }
@@ -284,33 +264,47 @@ void WatchdogLink::finish_sending() {
   shutdown(fd(), SHUT_WR);
 }
 
+std::string own_place() {
+  std::array<char, 64> space{};
+  const bool is_known = readlink("/proc/self/ns/net", space.data(), space.size() - 1) > 0;
+  return fmt::format("{} {} {}", own_host_name(), boot_id(), is_known ? space.data() : "-");
+}
+
 WatchdogLinks link_to_first_rank(Communicator& host, double seconds) {
   const auto ranks = static_cast<std::size_t>(host.size());
   const std::vector<std::string> hosts = all_gather(host, own_host_name());
   const std::vector<std::string> places = all_gather(host, own_place());
   const auto me = static_cast<std::size_t>(host.rank());
-  std::vector<Descriptor> doors;
+  Descriptor door;
   Invitation invitation;
   if (me == 0) {
     allow_open_files(ranks);
     std::random_device random;
     invitation.token = (std::uint64_t{random()} << 32U) | random();
-    for (const std::string& address : needed_addresses(own_addresses(), places)) {
-      int port = 0;
-      Descriptor door = listen_at(address, port);
-      if (!door.is_open()) continue;
-      doors.push_back(std::move(door));
-      invitation.doors.push_back({address, port});
+    const bool alone = std::ranges::count(places, places[0]) == std::ssize(places);
+    if (!alone) {
+      invitation.addresses = own_addresses();
+      door = listen_at("::", invitation.port);
+      if (!door.is_open()) door = listen_at("0.0.0.0", invitation.port);
+    } else {
+      invitation.addresses = {kLoopback};
+      door = listen_at(kLoopback, invitation.port);
     }
   }
   invitation = Invitation::parse(broadcast_text(host, invitation.text(), 0));
+  // What is at a loopback elsewhere is somebody else.
+  if (places[me] != places[0]) {
+    std::erase_if(invitation.addresses, [](const std::string& address) {
+      return address.starts_with("127.") || address == "::1";
+    });
+  }
 
   std::vector<WatchdogLink> links(me == 0 ? ranks : 1);
   const double deadline = watchdog_seconds() + seconds;
-  if (me == 0 && !doors.empty()) {
-    accept_ranks(doors, invitation.token, deadline + kLastSeconds, links);
+  if (me == 0 && door.is_open()) {
+    accept_ranks(door, invitation.token, deadline + kLastSeconds, links);
   }
-  if (me != 0) links[0] = connect_to(invitation, host.rank(), places[me] == places[0], deadline);
+  if (me != 0) links[0] = connect_to(invitation, host.rank(), deadline);
   // Rank 0 knows best: a link counts when it has been answered and is still there.
   std::vector<double> linked = all_gather(host, me == 0 || links[0].open() ? 1.0 : 0.0);
   for (std::size_t rank = 1; me == 0 && rank < ranks; ++rank) {

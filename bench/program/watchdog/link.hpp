@@ -20,7 +20,6 @@ struct WatchdogMessage {
   std::uint64_t token = 0;  // of this run, in a hello
   Kind kind = Kind::progress;
   std::int32_t rank = 0;
-  std::int64_t successor = 0;  // from rank 0: the lowest other rank that lives
   RankProgress progress;
 };
 
@@ -53,10 +52,14 @@ struct WatchdogLinks {
   std::vector<std::string> hosts;   // by rank
 };
 
-/// Collective, throws nothing of its own. Rank 0 listens where the others need it and nowhere else,
-/// on loopback alone where all share it. No links on any rank when one has not reached rank 0 in
-/// `seconds`, which rank 0 says on stderr; default: long enough for a host whose cores are taken,
-/// or that asks for the first packet again.
+/// Where this process is, in words that are equal where two share their loopback: the machine and
+/// its network namespace.
+std::string own_place();
+
+/// Collective, throws nothing of its own. Rank 0 listens for as long as it takes, on loopback alone
+/// where all share it, and lets in who knows the run's token. No links on any rank when one has not
+/// reached rank 0 in `seconds`, which rank 0 says on stderr; default: long enough for a host whose
+/// cores are taken, or that asks for the first packet again.
 WatchdogLinks link_to_first_rank(Communicator& host, double seconds = 6);
 
 /// Seconds of a clock that only goes forward.

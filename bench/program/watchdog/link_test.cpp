@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "bench/machine/identity.hpp"
-#include "bench/program/watchdog/addresses.hpp"
 #include "collectives/control.hpp"
 #include "collectives/transport/thread_ranks_test.hpp"
 
@@ -38,7 +37,7 @@ Invited be_invited(Communicator& host) {
   all_gather(host, own_place());
   std::istringstream text(broadcast_text(host, std::string(), 0));
   Invited invited;
-  text >> invited.token >> invited.address >> invited.port;
+  text >> invited.token >> invited.port >> invited.address;
   return invited;
 }
 

@@ -17,7 +17,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,33 +33,16 @@ std::string name_of_this_process() {
   return fmt::format("the rank on {}", own_host_name());
 }
 
-/// A process' state and the processor time that it has had, as in /proc/PID/stat: "12 3 ".
-struct Look {
-  bool stopped = false;
-  std::array<char, 64> time{};
-};
-
-Look look_at(const char* path) {
-  Look look;
+/// By its state in /proc/PID/stat.
+bool is_stopped(const char* path) {
   std::array<char, 512> text{};
   const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return look;
+  if (file < 0) return false;
   const ssize_t size = read(file, text.data(), text.size() - 1);
   close(file);
   // The second field is a name in parentheses, which may hold any of them.
   const char* const name_end = size > 0 ? std::strrchr(text.data(), ')') : nullptr;
-  if (name_end == nullptr || name_end[1] == '\0') return look;
-  const char* field = name_end + 2;
-  look.stopped = *field == 'T';
-  constexpr int kToUser = 11, kOfTimes = 2;  // from the state on
-  for (int i = 0; i < kToUser && *field != '\0'; ++field) i += *field == ' ' ? 1 : 0;
-  int times = 0;
-  for (char& character : std::span(look.time).first(look.time.size() - 1)) {
-    if (times == kOfTimes || *field == '\0') break;
-    times += *field == ' ' ? 1 : 0;
-    character = *field++;
-  }
-  return look;
+  return name_end != nullptr && std::strncmp(name_end, ") T", 3) == 0;
 }
 
 constexpr const char* kName = "stop_guard";
@@ -89,7 +71,6 @@ void close_all_but(int kept) {
                         std::chrono::milliseconds every) {
   bool watching = true;
   int looks = 0;
-  Look before;
   while (true) {
     pollfd waits{STDIN_FILENO, POLLIN, 0};
     const int ready = poll(&waits, 1, watching ? static_cast<int>(every.count()) : -1);
@@ -100,10 +81,7 @@ void close_all_but(int kept) {
       looks = 0;
       continue;
     }
-    const Look now = look_at(path);
-    const bool same = looks == 0 || now.time == before.time;
-    looks = now.stopped ? (same ? looks + 1 : 1) : 0;
-    before = now;
+    looks = is_stopped(path) ? looks + 1 : 0;
     if (looks < StopGuard::kLooks) continue;
     static_cast<void>(!write(STDERR_FILENO, words.data(), words.size()));
     kill(parent, SIGKILL);

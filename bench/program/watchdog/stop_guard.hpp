@@ -13,7 +13,7 @@ namespace scalebench {
 class StopGuard {
  public:
   static constexpr std::chrono::seconds kEvery{6};  // between looks
-  static constexpr int kLooks = 4;  // in a row, and without processor time in between
+  static constexpr int kLooks = 4;                  // in a row
 
   /// From now on: once this process was stopped at all of these looks, "rank 1 on n3 (process 4711)
   /// is stopped" is on stderr, and it is killed. The child has neither its environment nor its

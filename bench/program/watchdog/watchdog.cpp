@@ -62,11 +62,6 @@ class WatchdogGuard {
     thread_ = start_quiet_thread([this] { run(); });
   }
 
-  void say_by(std::function<void(const std::string&)> way) {
-    const std::lock_guard lock(say_mutex_);
-    say_ = std::move(way);
-  }
-
   /// After a command to part, which it obeys within a second.
   ~WatchdogGuard() = default;
 
@@ -104,7 +99,6 @@ class WatchdogGuard {
     bool gone = false;     // has said goodbye
     bool failing = false;  // has said that it fails or is ended: its end is no death
     bool hushed = false;   // rank 0 has said that nothing comes
-    bool idle = false;     // rank 0 has said that it does nothing
 
     void hear_all_at(double now) {
       heard = now;
@@ -161,7 +155,7 @@ class WatchdogGuard {
     mine.signs = signs_;
     see(mine_, mine, mine_seen_, watchdog_seconds());
     mine_ = mine;
-    tell();
+    send_to_all(Kind::progress, rank_);
   }
 
   void see(const RankProgress& before, const RankProgress& after, Seen& seen, double now) {
@@ -195,7 +189,6 @@ class WatchdogGuard {
         case Kind::progress:
           see(peer.progress, message.progress, peer.seen, now);
           peer.progress = message.progress;
-          if (rank_ != 0) successor_ = static_cast<int>(message.successor);
           break;
         case Kind::failing:
           peer.failing = true;
@@ -215,14 +208,6 @@ class WatchdogGuard {
     peer.gone = true;
     if (!excused_ && !peer.failing) note_death(from);
     return false;
-  }
-
-  void tell() {
-    if (rank_ == 0) {
-      const auto alive = std::ranges::find(peers_, false, &Peer::gone);
-      successor_ = static_cast<int>(alive - peers_.begin());
-    }
-    send_to_all(Kind::progress, rank_);
   }
 
   bool judge(double now) {
@@ -250,7 +235,6 @@ class WatchdogGuard {
       const bool silent = now - peer.heard > kSilentShare * options_.limit_seconds;
       if (!peer.gone) ranks.push_back(seen_at(now, watched(rank, silent), peer.seen));
     }
-    note_idleness(ranks);
     if (std::ranges::any_of(peers_, lost)) {
       return speak(describe_hang(ranks, options_.limit_seconds));
     }
@@ -269,17 +253,6 @@ class WatchdogGuard {
       }
     }
     return false;
-  }
-
-  /// Of a rank that works and seems to do nothing, long before that ends anything.
-  void note_idleness(std::span<const WatchedRank> ranks) {
-    for (const WatchedRank& one : ranks) {
-      const bool idle =
-          one.progress.shows_life() && !one.silent && one.still_seconds > options_.limit_seconds;
-      bool& noted = peers_[static_cast<std::size_t>(one.rank)].idle;
-      if (idle && !noted) note(describe_idleness(one));
-      noted = idle;
-    }
   }
 
   void note(const std::string& text) {
@@ -365,17 +338,7 @@ class WatchdogGuard {
     return true;
   }
 
-  void say(const std::string& text) {
-    const std::lock_guard lock(say_mutex_);
-    const auto& way = say_ ? say_ : options_.say;
-    if (!way) return say_last(text);
-    try {
-      way(text);
-    } catch (const std::exception& error) {
-      // The ranks are ended all the same.
-      say_last(fmt::format("{}\n(to be said elsewhere, too: {})", text, error.what()));
-    }
-  }
+  void say(const std::string& text) { options_.say ? options_.say(text) : say_last(text); }
 
   bool obey() {
     const double until = watchdog_seconds() + kGraceSeconds;
@@ -393,9 +356,8 @@ class WatchdogGuard {
     return true;
   }
 
-  bool end_of_first_rank(const std::string& text) {
-    return rank_ == successor_ ? speak(text) : obey();
-  }
+  /// Where rank 1 is gone, too, nobody says it.
+  bool end_of_first_rank(const std::string& text) { return rank_ == 1 ? speak(text) : obey(); }
 
   void part(Kind farewell) {
     send_to_all(farewell, rank_);
@@ -412,7 +374,6 @@ class WatchdogGuard {
     WatchdogMessage message;
     message.kind = kind;
     message.rank = about;
-    message.successor = successor_;
     message.progress = mine_;
     for (WatchdogLink& link : links_) link.send(message);
   }
@@ -436,15 +397,12 @@ class WatchdogGuard {
   std::vector<Peer> peers_;  // by link
   RankProgress mine_;
   std::uint64_t signs_ = 0;
-  std::mutex say_mutex_;
-  std::function<void(const std::string&)> say_;
   Descriptor wake_;
   std::atomic<Command> command_ = Command::watch;
   double moved_;  // when any rank was last seen to make progress
   Seen mine_seen_;
   double last_look_;
   double next_look_;
-  int successor_ = 1;  // who speaks when rank 0 cannot
   // A rank that fails or is ended may be so because another has died. Rank 0 waits for that death
   // before it excuses all further ones.
   double failing_since_ = 0;  // 0: nobody does
@@ -483,10 +441,6 @@ void Watchdog::give_up() {
 void Watchdog::begin(std::string_view name, Stage stage) {
   marks_.begin(name, stage);
   if (guard_ != nullptr) guard_->wake();
-}
-
-void Watchdog::say_by(std::function<void(const std::string&)> say) {
-  if (guard_ != nullptr) guard_->say_by(std::move(say));
 }
 
 void Watchdog::simulate(Fault fault) {

@@ -58,8 +58,8 @@ struct WatchdogOptions {
 /// they came: behind is who the others wait for. A rank that dies, or whose process is stopped, is
 /// named wherever it is; one that lives and does not come on, after the limit in a cell or span.
 /// Where a rank works on its own, and between cells, it comes on as long as it uses its processor
-/// or files: one that does not is named in a note after the limit, and ends all after ten times as
-/// long; and one that does, after 144 times as long, which is an hour. While it waits for others
+/// or files: one that does not ends all after ten times the limit; and one that does, after 144
+/// times as long, which is an hour. While it waits for others
 /// there, in a call that is marked, it has the limit of a span. With one rank the watchdog does
 /// nothing.
 ///
@@ -92,10 +92,6 @@ class Watchdog {
   void allow(double seconds) { marks_.expect(seconds / ProgressMarks::kLimitOverExpected); }
   void enter() { marks_.enter(); }
   void leave() { marks_.leave(); }
-
-  /// Who says what happened from now on, instead of WatchdogOptions::say; empty: that again. By
-  /// the watchdog's thread.
-  void say_by(std::function<void(const std::string&)> say);
 
   /// False: one rank, or no connection.
   bool watching() const { return guard_ != nullptr; }
