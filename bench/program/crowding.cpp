@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 
 #include "bench/machine/host_files.hpp"
 #include "bench/machine/identity.hpp"
@@ -27,11 +28,32 @@ bool share_cores(const std::vector<std::string>& machines,
   return false;
 }
 
-bool is_crowded(const Ranks& ranks) {
-  const std::string mine = boot_id().empty() ? ranks.session.host() : boot_id();
+namespace {
+
+std::string own_machine(const Ranks& ranks) {
+  return boot_id().empty() ? ranks.session.host() : boot_id();
+}
+
+std::vector<std::vector<double>> cores_by_rank(const Ranks& ranks) {
   const std::vector<int> cores = usable_cores();
-  return share_cores(all_gather(ranks.host, mine),
-                     gather_lists(ranks.host, {cores.begin(), cores.end()}));
+  return gather_lists(ranks.host, {cores.begin(), cores.end()});
+}
+
+}  // namespace
+
+bool is_crowded(const Ranks& ranks) {
+  return share_cores(all_gather(ranks.host, own_machine(ranks)), cores_by_rank(ranks));
+}
+
+std::size_t cores_together(const Ranks& ranks) {
+  const std::vector<std::string> machines = all_gather(ranks.host, own_machine(ranks));
+  const std::vector<std::vector<double>> cores = cores_by_rank(ranks);
+  std::set<double> together;
+  for (std::size_t rank = 0; rank < machines.size(); ++rank) {
+    if (machines[rank] == own_machine(ranks))
+      together.insert(cores[rank].begin(), cores[rank].end());
+  }
+  return together.size();
 }
 
 }  // namespace scalebench

@@ -3,6 +3,7 @@
 // pass for those of N devices.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,9 @@ bool share_cores(const std::vector<std::string>& machines,
 
 /// Collective: the same of these ranks as they run now; several hosts may be one machine.
 bool is_crowded(const Ranks& ranks);
+
+/// Collective: how many cores the ranks of this rank's machine have together. Each may be bound to
+/// one of them.
+std::size_t cores_together(const Ranks& ranks);
 
 }  // namespace scalebench

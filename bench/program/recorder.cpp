@@ -60,6 +60,7 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
       ranks_(ranks.session.size()) {
   if (options_.out.empty()) return;
   std::vector<RankPlace> placement = placement_of(ranks);
+  const std::size_t cores = cores_together(ranks);
   if (!ranks.first()) return;
   std::filesystem::path folder = options_.out;
   if (options_.run_id.empty()) {
@@ -73,6 +74,8 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
     manifest.started_utc = utc_label();
     manifest.tool = build_info();
     manifest.environment = capture_environment(libraries);
+    // This rank may be bound to one core, and the next one to another.
+    manifest.environment.observation["usable_cores"] = Fact::of(cores);
     manifest.warnings = warnings(manifest.environment, ranks.session.local_size());
     LaunchRecord launch;
     launch.program = manifest.study;
