@@ -135,7 +135,7 @@ std::string host_table(const HostReport& report) {
 
 ExitCode conclude(const HostReport& report, const HostOptions& options, std::string_view format,
                   Console& console, ExitCode code) {
-  const std::string line = suspect_line(report.rows);
+  const std::string line = suspect_line({}, report.rows);
   if (line.empty()) return code;
   if (format == "json") console.result(suspects_json(report.rows).dump() + "\n");
   if (format == "csv" || format == "json") {

@@ -128,12 +128,32 @@ static void members(auto& visit, Manifest& manifest) {
   visit("files", manifest.files);
 }
 
+std::vector<Suspect> lost_hosts(const Manifest& run) {
+  std::vector<Suspect> lost;
+  for (const FoundHost& host : run.hosts.value_or(std::vector<FoundHost>())) {
+    if (host.found == "ok") continue;
+    lost.push_back({host.host, host.found,
+                    host.note.substr(std::min(host.note.find("left out"), host.note.size()))});
+  }
+  std::map<std::string, int> launches;
+  for (const LaunchRecord& launch : run.launches) {
+    const std::string host = lost_host_in(launch.note);
+    if (!host.empty()) ++launches[host];
+  }
+  for (const auto& [host, times] : launches) {
+    lost.push_back(
+        {host, "lost",
+         fmt::format("stopped, down or cut off in {} launch{}", times, times == 1 ? "" : "es")});
+  }
+  return lost;
+}
+
 void name_hosts(Manifest& manifest, const std::vector<ResultRow>& hosts) {
-  manifest.suspects.clear();
+  manifest.suspects = lost_hosts(manifest);
+  manifest.suspect_line = suspect_line(manifest.suspects, hosts);
   for (const ResultRow& row : named_hosts(hosts)) {
     manifest.suspects.push_back({row.get("host"), row.get("verdict"), row.get("note")});
   }
-  manifest.suspect_line = suspect_line(hosts);
 }
 
 nlohmann::ordered_json suspects_json(const std::vector<ResultRow>& hosts) {

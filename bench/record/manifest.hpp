@@ -14,6 +14,7 @@
 
 #include "bench/machine/environment.hpp"
 #include "bench/record/result_row.hpp"
+#include "bench/record/suspects.hpp"
 
 namespace scalebench {
 
@@ -74,12 +75,6 @@ struct FoundHost {
 };
 
 /// A host at fault, as the last line names it.
-struct Suspect {
-  std::string host;
-  std::string verdict;  // as in hosts.csv
-  std::string why;
-};
-
 struct Manifest {
   std::string run_id;
   std::string study;
@@ -107,7 +102,11 @@ struct Manifest {
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256
 };
 
-/// What rows of hosts.csv say of the hosts, into `manifest`.
+/// Hosts that did not take part, or were lost as a whole in launches: "lost", with in how many.
+std::vector<Suspect> lost_hosts(const Manifest& run);
+
+/// What is known of the hosts, into `manifest`: first those that were lost, then what rows of
+/// hosts.csv say.
 void name_hosts(Manifest& manifest, const std::vector<ResultRow>& hosts);
 
 /// The same members alone: `suspects` and `suspect_line`.

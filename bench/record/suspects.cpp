@@ -90,14 +90,22 @@ std::vector<ResultRow> named_hosts(const std::vector<ResultRow>& rows) {
   return named;
 }
 
-std::string suspect_line(const std::vector<ResultRow>& rows) {
-  if (rows.empty()) return "";
+std::string lost_host_in(const std::string& line) {
+  constexpr std::string_view kBegin = "(all of ", kEnd = ": stopped, down or cut off)";
+  const std::size_t end = line.find(kEnd), begin = line.rfind(kBegin, end);
+  if (end == line.npos || begin == line.npos) return "";
+  return line.substr(begin + kBegin.size(), end - begin - kBegin.size());
+}
+
+std::string suspect_line(const std::vector<Suspect>& lost, const std::vector<ResultRow>& rows) {
+  if (rows.empty() && lost.empty()) return "";
   const std::vector<ResultRow> named = named_hosts(rows);
   const auto is_one_of_them = [&](const std::string& host) {
     return std::ranges::any_of(named,
                                [&](const ResultRow& row) { return row.get("host") == host; });
   };
   std::vector<std::string> words;
+  for (const Suspect& one : lost) words.push_back(fmt::format("{}, {}", one.host, one.why));
   for (const ResultRow& row : named) {
     const double launches = number_in(row, "launches");
     words.push_back(fmt::format(
@@ -105,9 +113,9 @@ std::string suspect_line(const std::vector<ResultRow>& rows) {
         launches > 1 ? fmt::format(" in {} of {} launches", row.get("accused"), row.get("launches"))
                      : ""));
   }
-  std::string line = named.empty()
+  std::string line = words.empty()
                          ? "no host stands out"
-                         : fmt::format("{}: {}", named.size() == 1 ? "suspect" : "suspects",
+                         : fmt::format("{}: {}", words.size() == 1 ? "suspect" : "suspects",
                                        fmt::join(words, "; "));
   for (const ResultRow& row : rows) {
     const bool counts = is_link(row) && !row.get("note").empty() &&

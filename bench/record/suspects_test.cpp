@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/record/manifest.hpp"
+
 namespace scalebench {
 namespace {
 
@@ -24,15 +26,34 @@ ResultRow link_of(const std::string& from, const std::string& to, const std::str
 }
 
 TEST(SuspectLine, NamesTheHostAndSaysWhy) {
-  EXPECT_EQ(suspect_line({row_of("a", "none", 1), row_of("b", "link", 0.1)}),
+  EXPECT_EQ(suspect_line({}, {row_of("a", "none", 1), row_of("b", "link", 0.1)}),
             "suspect: b, its link (look at it)");
-  EXPECT_EQ(suspect_line({row_of("a", "loss", 1), row_of("b", "link", 0.1)}),
+  EXPECT_EQ(suspect_line({}, {row_of("a", "loss", 1), row_of("b", "link", 0.1)}),
             "suspects: a, its loss (look at it); b, its link (look at it)");
 }
 
+TEST(SuspectLine, BeginsWithHostsThatWereLost) {
+  const std::string said =
+      "rank 3 on d: no sign of life for 2.5 s in \"cell\" (all of d: stopped, down or cut off)";
+  ASSERT_EQ(lost_host_in(said), "d");
+  EXPECT_EQ(lost_host_in("rank 3 on d died in \"cell\""), "");
+  Manifest manifest;
+  manifest.launches.resize(3);
+  for (const std::size_t i : {0, 2}) manifest.launches[i].note = "exit code 1: " + said;
+  manifest.hosts.emplace().push_back(
+      {.host = "c", .found = "unreachable", .note = "host c is left out: no answer"});
+  name_hosts(manifest, {row_of("a", "none", 1), row_of("b", "link", 0.1)});
+  EXPECT_EQ(manifest.suspect_line,
+            "suspects: c, left out: no answer; d, stopped, down or cut off in 2 launches; "
+            "b, its link (look at it)");
+  EXPECT_EQ(manifest.suspects.size(), 3U);
+  name_hosts(manifest, {});
+  EXPECT_EQ(manifest.suspects.size(), 2U) << "also where no rows were left";
+}
+
 TEST(SuspectLine, SaysSoWhereNobodyIsAndNothingWhereNobodyLooked) {
-  EXPECT_EQ(suspect_line({row_of("a", "none", 1)}), "no host stands out");
-  EXPECT_EQ(suspect_line({}), "");
+  EXPECT_EQ(suspect_line({}, {row_of("a", "none", 1)}), "no host stands out");
+  EXPECT_EQ(suspect_line({}, {}), "");
 }
 
 TEST(SuspectLine, EndsWithWhatLiesBetweenTwoHostsOfWhichNeitherIsNamed) {
@@ -40,9 +61,9 @@ TEST(SuspectLine, EndsWithWhatLiesBetweenTwoHostsOfWhichNeitherIsNamed) {
                                      link_of("b", "a", ""), link_of("a", "c", "lost")};
   std::vector<ResultRow> rows{row_of("a", "none", 1)};
   rows.insert(rows.end(), links.begin(), links.end());
-  EXPECT_EQ(suspect_line(rows), "no host stands out; a sends slowly to b; lost");
+  EXPECT_EQ(suspect_line({}, rows), "no host stands out; a sends slowly to b; lost");
   rows.push_back(row_of("c", "loss", 1));
-  EXPECT_EQ(suspect_line(rows), "suspect: c, its loss (look at it); a sends slowly to b");
+  EXPECT_EQ(suspect_line({}, rows), "suspect: c, its loss (look at it); a sends slowly to b");
 }
 
 TEST(HostRows, LinksHaveANoteWhereHalfOfTheLaunchesHaveOne) {
@@ -68,7 +89,7 @@ TEST(HostRows, HalfOfTheLaunchesNameAHostAndFewerDoNot) {
   EXPECT_EQ(rows[0].get("launches"), "3");
   EXPECT_EQ(rows[1].get("verdict"), "link");
   EXPECT_DOUBLE_EQ(number_in(rows[1], "compute_relative"), 0.2);
-  EXPECT_EQ(suspect_line(rows), "suspect: b, its link (look at it) in 2 of 3 launches");
+  EXPECT_EQ(suspect_line({}, rows), "suspect: b, its link (look at it) in 2 of 3 launches");
 }
 
 TEST(HostRows, AreOfTheLaunchesOnTheMostHosts) {
@@ -76,7 +97,7 @@ TEST(HostRows, AreOfTheLaunchesOnTheMostHosts) {
   const std::vector<ResultRow> rows = host_rows(
       {row_of("a", "none", 1, 2), link_of("a", "b", "slow", 1, 2), row_of("a", "link", 1)});
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(suspect_line(rows), "suspect: a, its link (look at it)");
+  EXPECT_EQ(suspect_line({}, rows), "suspect: a, its link (look at it)");
   EXPECT_TRUE(host_rows({}).empty());
 }
 

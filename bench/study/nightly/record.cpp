@@ -247,10 +247,6 @@ json json_of(const NightRecord& record, const fs::path& study) {
 
 std::vector<std::string> hosts_at_fault(const Manifest& run) {
   std::vector<std::string> lines;
-  for (const FoundHost& host : run.hosts.value_or(std::vector<FoundHost>())) {
-    if (host.found == "ok") continue;
-    lines.push_back(fmt::format("{}: {}: {}", host.host, host.found, host.note));
-  }
   for (const Suspect& host : run.suspects) {
     lines.push_back(fmt::format("{}: {}: {}", host.host, host.verdict, host.why));
   }

@@ -68,18 +68,20 @@ std::string way_past_failures(const std::vector<LaunchRecord>& launches, const s
 ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
                        bool fail_on_host, Console& console, ExitCode code) {
   std::vector<ResultRow> hosts;
+  std::vector<Suspect> lost;
   for (const std::filesystem::path& run : runs) {
+    std::ranges::move(lost_hosts(read_manifest(run)), std::back_inserter(lost));
     std::ranges::move(rows_in(run, hosts_schema()), std::back_inserter(hosts));
   }
   hosts = host_rows(hosts);
-  const std::string line = suspect_line(hosts);
+  const std::string line = suspect_line(lost, hosts);
   if (line.empty()) return code;
   if (format == "table") {
     console.result(line + "\n");
   } else {
     console.last_word(line);
   }
-  const bool counts = fail_on_host && !named_hosts(hosts).empty();
+  const bool counts = fail_on_host && !(lost.empty() && named_hosts(hosts).empty());
   return counts && code == ExitCode::ok ? ExitCode::regression : code;
 }
 

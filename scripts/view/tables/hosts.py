@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from view.manifest import Manifest
 from view.numbers import percent, three_digits
 from view.page import Html, element, section, table
 from view.rows import Row, read_rows, usable
@@ -13,6 +14,7 @@ from view.tables.cells import not_measured
 
 MOST_HOSTS = 40  # a wider table is for a spreadsheet
 NOBODY = ("none", "")
+LOST = ("unreachable", "different", "lost")  # of which hosts.csv has no row, or earlier ones
 
 
 def rows_of(run: Path, links: bool) -> list[Row]:
@@ -20,8 +22,9 @@ def rows_of(run: Path, links: bool) -> list[Row]:
 
 
 def suspects(run: Path) -> list[str]:
-    """'Suspect: host3, its link sends 12 % of the others' median (look at cable, port, driver).'"""
-    return [
+    """'Suspect: host3, its link sends 12 % of the others' median (look at cable, port, driver).'; first hosts that were lost."""
+    lost = [host for host in Manifest(run).records("suspects") if host.get("verdict") in LOST]
+    return [f"Suspect: {host.get('host', '')}, {host.get('why', '')}." for host in lost] + [
         f"Suspect: {row['host']}, {row['note']}"
         + (f" in {row['accused']} of {row['launches']} launches" if row.integer("launches") > 1 else "")
         + "."
