@@ -71,8 +71,8 @@ void judge_links(std::vector<HostVerdict>& hosts, const std::vector<Link>& links
 using Hosts = std::set<int>;
 
 /// How many messages of a host are lost, as long as they are its own: those of `others` explain
-/// theirs, and elsewhere none are, or so many `times` less often. 0: they are not.
-int own_losses(const std::vector<Link>& links, int host, const Hosts& others, double times) {
+/// theirs, and elsewhere none are, or much less often. 0: they are not.
+int own_losses(const std::vector<Link>& links, int host, const Hosts& others) {
   int lost = 0, messages = 0, lost_elsewhere = 0, messages_elsewhere = 0;
   Hosts partners;
   for (const Link& link : links) {
@@ -82,43 +82,23 @@ int own_losses(const std::vector<Link>& links, int host, const Hosts& others, do
     (own ? lost : lost_elsewhere) += link.lost();
     if (own && link.lost() > 0) partners.insert(link.from == host ? link.to : link.from);
   }
-  const bool is_bad = lost >= kFewestLost && share(lost, messages) >= kLostShare &&
-                      partners.size() >= 2 &&
-                      share(lost, messages) >= times * share(lost_elsewhere, messages_elsewhere);
+  const bool is_bad =
+      lost >= kFewestLost && share(lost, messages) >= kLostShare && partners.size() >= 2 &&
+      share(lost, messages) >= kMoreOften * share(lost_elsewhere, messages_elsewhere);
   return is_bad ? lost : 0;
 }
 
-/// The host with the most losses of its own beside those that are named. Where there is none, the
-/// fewest hosts, less than half of all, that have such losses beside each other: what several lose
-/// hides what one does. They are chosen among many, so two have to lose twice as often as one.
-Hosts losing_hosts(const std::vector<Link>& links, int hosts, const Hosts& named) {
-  std::vector<std::pair<int, int>> own, all;  // lost messages, by host
+/// The host with the most losses of its own beside those that are named; -1: none.
+int losing_host(const std::vector<Link>& links, int hosts, const Hosts& named) {
+  int found = -1, most = 0;
   for (int host = 0; host < hosts; ++host) {
-    if (named.contains(host)) continue;
-    int lost = 0;
-    for (const Link& link : links) {
-      const bool explained = named.contains(link.from) || named.contains(link.to);
-      if (touches(link, host) && !explained) lost += link.lost();
+    const int lost = named.contains(host) ? 0 : own_losses(links, host, named);
+    if (lost > most) {
+      most = lost;
+      found = host;
     }
-    all.emplace_back(-lost, host);
-    own.emplace_back(-own_losses(links, host, named, kMoreOften), host);
   }
-  std::ranges::sort(own);
-  if (!own.empty() && own.front().first < 0) return {own.front().second};
-  std::ranges::sort(all);
-  Hosts worst;
-  for (const auto& [lost, next] : all) {
-    worst.insert(next);
-    if (2 * (named.size() + worst.size()) >= static_cast<std::size_t>(hosts)) break;
-    const bool are_bad = std::ranges::all_of(worst, [&](int host) {
-      Hosts others = named;
-      others.insert(worst.begin(), worst.end());
-      others.erase(host);
-      return own_losses(links, host, others, kMoreOften * static_cast<double>(worst.size())) > 0;
-    });
-    if (are_bad) return worst;
-  }
-  return {};
+  return found;
 }
 
 std::string of_link(const HostVerdict& host) {
@@ -197,14 +177,10 @@ std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
   }
   judge_links(hosts, links);
   Hosts named;
-  while (true) {
-    const Hosts losing = losing_hosts(links, static_cast<int>(hosts.size()), named);
-    if (losing.empty()) break;
-    named.insert(losing.begin(), losing.end());
-    for (const int one : losing) {
-      Fault& fault = hosts[static_cast<std::size_t>(one)].fault;
-      if (fault == Fault::none) fault = Fault::loss;
-    }
+  for (int losing = 0; (losing = losing_host(links, static_cast<int>(hosts.size()), named)) >= 0;) {
+    named.insert(losing);
+    Fault& fault = hosts[static_cast<std::size_t>(losing)].fault;
+    if (fault == Fault::none) fault = Fault::loss;
   }
   for (HostVerdict& host : hosts) {
     const bool slow = is_slow(host.send_relative) || is_slow(host.receive_relative);

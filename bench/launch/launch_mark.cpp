@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "bench/machine/host_files.hpp"
-#include "bench/machine/identity.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -147,24 +146,6 @@ void end_all(const std::string& mark, pid_t launcher, LaunchMark::Seen& seen) {
   }
 }
 
-/// Start, and processor time so far in user and system; empty unless it is stopped.
-std::string stopped_at(pid_t process) {
-  constexpr std::size_t kUser = 11, kSystem = 12;
-  const std::vector<std::string> status = status_of(process);
-  if (status.size() <= kStart || status.front() != "T") return {};
-  return fmt::format("{} {} {}", status[kStart], status[kUser], status[kSystem]);
-}
-
-/// By the variable of its launcher; empty where it is no rank.
-std::string rank_of(pid_t process) {
-  const std::string variables = environment_of(process);
-  for (const std::string_view name : kRankVariables) {
-    const std::size_t at = variables.find(std::string(name) + "=");
-    if (at != std::string::npos) return variables.c_str() + at + name.size() + 1;
-  }
-  return {};
-}
-
 }  // namespace
 
 char state_of(pid_t process) {
@@ -177,10 +158,6 @@ LaunchMark::LaunchMark(const std::filesystem::path& folder) : mark_(mark_of(fold
   variable_ = {kVariable, (outer == nullptr ? "" : outer) + mark_};
 }
 
-bool LaunchMark::is_on(pid_t process) const {
-  return marks_of(process).find(mark_) != std::string::npos;
-}
-
 void LaunchMark::look_at_all(pid_t launcher) { processes_with(mark_, launcher, seen_); }
 
 void LaunchMark::end_rest(pid_t launcher) { end_all(mark_, launcher, seen_); }
@@ -191,25 +168,6 @@ int end_launches_in(const std::filesystem::path& run, std::chrono::seconds patie
   const std::vector<pid_t> rest = wait_for_ends(mark, 0, patience, seen);
   if (!rest.empty()) end_all(mark, 0, seen);
   return static_cast<int>(rest.size());
-}
-
-std::string LaunchMark::still_stopped(pid_t launcher) {
-  std::map<pid_t, std::string> now;
-  std::string text;
-  for (const pid_t process : processes_here()) {
-    const std::string at = stopped_at(process);
-    if (at.empty() || !is_on(process)) continue;
-    const std::string rank = rank_of(process);
-    if (rank.empty() && process != launcher) continue;
-    now[process] = at;
-    const auto before = stopped_.find(process);
-    if (before == stopped_.end() || before->second != at) continue;
-    text += fmt::format("{}{} on {} (process {}) is stopped", text.empty() ? "" : "; ",
-                        process == launcher ? "the launcher" : "rank " + rank, own_host_name(),
-                        process);
-  }
-  stopped_ = std::move(now);
-  return text;
 }
 
 }  // namespace scalebench

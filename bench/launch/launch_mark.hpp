@@ -35,19 +35,9 @@ class LaunchMark {
   /// been taken up. At most four seconds.
   void end_rest(pid_t launcher);
 
-  /// The ranks here, and the launcher, that were stopped (as by SIGSTOP) at the last call and have
-  /// been since: "rank 1 on n3 (process 4711) is stopped", joined by "; ". Where MPI begins and
-  /// ends no watchdog sees them. Cheap unless something on this host is stopped.
-  std::string still_stopped(pid_t launcher);
-
  private:
-  bool is_on(pid_t process) const;
-
   std::string mark_;
   std::pair<std::string, std::string> variable_;
-  // By process: when it started and the processor time it had, both in the kernel's ticks. A
-  // process that runs between two calls has more.
-  std::map<pid_t, std::string> stopped_;
   Seen seen_;
 };
 

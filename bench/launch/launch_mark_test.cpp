@@ -13,15 +13,10 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
-#include <vector>
-
-#include "bench/machine/host_files.hpp"
 
 namespace scalebench {
 namespace {
 
-using testing::AllOf;
-using testing::EndsWith;
 using testing::StartsWith;
 
 /// The folder of a launch of a run that no other test has, at the same time.
@@ -62,12 +57,6 @@ class Process {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
-  void go_on() const { ::kill(self_, SIGCONT); }
-  /// Of its processor, in user and system.
-  long ticks() const {
-    const std::vector<std::string> status = fields_behind_name("/proc/" + std::to_string(self_));
-    return std::stol(status.at(11)) + std::stol(status.at(12));
-  }
   /// CLD_KILLED or CLD_EXITED, once it has: who is killed on a busy machine still needs its turn.
   int how_it_ended() const {
     siginfo_t how{};
@@ -87,48 +76,6 @@ class Process {
 
   pid_t self_;
 };
-
-TEST(LaunchMark, NamesARankThatIsStoppedAtTwoLooks) {
-  LaunchMark mark(launch("001-a"));
-  const Process rank(mark, "3");
-  rank.stop();
-  EXPECT_EQ(mark.still_stopped(0), "") << "it may be for a moment";
-  EXPECT_THAT(mark.still_stopped(0),
-              AllOf(StartsWith("rank 3 on "),
-                    EndsWith("(process " + std::to_string(rank.self()) + ") is stopped")));
-}
-
-TEST(LaunchMark, NamesTheLauncher) {
-  LaunchMark mark(launch("001-a"));
-  const Process launcher(mark, nullptr);
-  launcher.stop();
-  mark.still_stopped(launcher.self());
-  EXPECT_THAT(mark.still_stopped(launcher.self()), StartsWith("the launcher on "));
-}
-
-TEST(LaunchMark, NamesNobodyWhoRanMeanwhile) {
-  LaunchMark mark(launch("001-a"));
-  const Process rank(mark, "0", "while :; do :; done");
-  rank.stop();
-  mark.still_stopped(0);
-  const long before = rank.ticks();
-  rank.go_on();
-  while (rank.ticks() < before + 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  rank.stop();
-  EXPECT_EQ(mark.still_stopped(0), "") << "a rank that gets little time is no rank that is stopped";
-  EXPECT_NE(mark.still_stopped(0), "");
-}
-
-TEST(LaunchMark, NamesNobodyOfAnotherLaunchAndNoHelper) {
-  LaunchMark mark(launch("001-a"));
-  const LaunchMark other(launch("002-b"));
-  const Process stranger(other, "1");
-  const Process helper(mark, nullptr);
-  stranger.stop();
-  helper.stop();
-  mark.still_stopped(0);
-  EXPECT_EQ(mark.still_stopped(0), "");
-}
 
 TEST(LaunchMark, HasTheMarksOfTheLaunchesThatItIsWithin) {
   const LaunchMark outer(launch("001-a"));

@@ -31,7 +31,6 @@ namespace scalebench {
 namespace {
 
 constexpr int kGraceSeconds = 10;
-constexpr double kLookSeconds = 9;  // between two looks for ranks that are stopped
 
 class Pipe {
  public:
@@ -311,16 +310,10 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
 
   LaunchEnd end;
   double asked_to_end = -1;  // seconds after begin; -1: not asked
-  double looked = 0;
-  std::string stopped;  // by then
   ChildEnd ended;
   while ((ended = end_of(child)).kind == ChildEnd::Kind::runs) {
     const double now = seconds_since(begin);
-    if (asked_to_end < 0 && now > looked + kLookSeconds) {
-      stopped = mark.still_stopped(child);
-      looked = now;
-    }
-    if (asked_to_end < 0 && (stop || now > deadline_seconds || !stopped.empty())) {
+    if (asked_to_end < 0 && (stop || now > deadline_seconds)) {
       end.interrupted = stop;
       asked_to_end = now;
       mark.look_at_all(child);
@@ -340,8 +333,6 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
            WEXITSTATUS(status) == 0 && !has_lost_a_host(folder / "stderr.log");
   if (end.interrupted) {
     end.why = "interrupted";
-  } else if (!stopped.empty()) {
-    end.why = fmt::format("{}: ended after {:.0f} s", stopped, asked_to_end);
   } else if (asked_to_end >= 0) {
     end.why = fmt::format("did not end within {:.0f} s: {}", deadline_seconds,
                           reason_in(folder / "stderr.log"));

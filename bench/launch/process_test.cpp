@@ -268,15 +268,6 @@ TEST_F(LaunchTest, EndsAtTheDeadline) {
   EXPECT_THAT(end.why, AllOf(StartsWith("did not end within"), HasSubstr(": waiting for rank 1")));
 }
 
-// Takes two looks for stopped ranks, nine seconds apart.
-TEST_F(LaunchTest, EndsWhenARankIsStoppedWhereNoWatchdogSeesIt) {
-  const LaunchEnd end =
-      run_script("OMPI_COMM_WORLD_RANK=1 setsid sh -c 'kill -STOP $$' & wait", 300);
-  EXPECT_FALSE(end.ok);
-  EXPECT_THAT(end.why, AllOf(StartsWith("rank 1 on "), HasSubstr(") is stopped: ended after ")));
-  EXPECT_LT(end.seconds, 300);
-}
-
 // Takes the ten seconds of grace.
 TEST_F(LaunchTest, KillsWhatIgnoresThePoliteSignal) {
   std::thread user = stop_after("pid");

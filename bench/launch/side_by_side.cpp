@@ -8,10 +8,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -137,6 +139,12 @@ void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
   const std::string said = answer.cut_short.empty() ? answer.output : answer.cut_short;
   fail<UsageError>("{}: no rank can be started on {} by ssh ({}); {}", place.source, host,
                    said.substr(0, said.find_first_of("\r\n")), place.remedy);
+}
+
+void leave_step() {
+  for (const auto& [name, value] : environment_variables(::environ)) {
+    if (name.starts_with("SLURM_")) unsetenv(name.c_str());
+  }
 }
 
 RankStart start_of(const RankProgram& program, ClusterDescription cluster,

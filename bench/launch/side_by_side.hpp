@@ -37,6 +37,10 @@ void stay_for_first(const ProcessPlace& place, int patience_seconds = 300);
 void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
                     const EnvironmentVariables& variables);
 
+/// Takes Slurm's variables from this process: inside a step mpirun would take the hosts for the
+/// step's, and need another step.
+void leave_step();
+
 /// A program of ranks as it was typed, and what each of its ranks needs here.
 struct RankProgram {
   std::vector<std::string> command;  // its path and arguments

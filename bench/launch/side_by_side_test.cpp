@@ -32,6 +32,14 @@ ProcessPlace place_of(bool is_first) {
           .remedy = "type this"};
 }
 
+TEST(SideBySide, WhatTheFirstOneStartsIsInNoStepOfSlurm) {
+  setenv("SLURM_STEP_ID", "0", 1);
+  setenv("SLURM_JOB_NODELIST", "n[1-2]", 1);
+  leave_step();
+  EXPECT_EQ(getenv("SLURM_STEP_ID"), nullptr);
+  EXPECT_EQ(getenv("SLURM_JOB_NODELIST"), nullptr);
+}
+
 TEST(SideBySide, OthersStayUntilTheFirstOneHasEnded) {
   std::optional<OpenPort> port(place_of(true));
   EXPECT_THAT(message_of<UsageError>([] { const OpenPort second(place_of(true)); }),

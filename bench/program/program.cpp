@@ -46,10 +46,7 @@ RankProgram own_program(int argc, char** argv) {
 /// The first process becomes the launcher, whose exit code is that of the ranks.
 [[noreturn]] void become_launcher(const RankStart& start) {
   require_launcher(start.command);
-  // Inside a step of Slurm mpirun would take the hosts for the step's, and need another step.
-  for (const auto& [name, value] : environment_variables(::environ)) {
-    if (name.starts_with("SLURM_")) unsetenv(name.c_str());
-  }
+  leave_step();
   become(start.command, start.settings.environment);
 }
 

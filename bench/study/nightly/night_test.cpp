@@ -156,12 +156,7 @@ TEST(Night, ThatCouldNotHaveSeenIsBlind) {
 
 TEST(NightRecord, NamesHostsThatAreDeadOrAtFault) {
   Manifest run;
-  run.hosts.emplace(2);
-  run.hosts->at(0).host = "h1";
-  run.hosts->at(1).host = "h2";
-  run.hosts->at(1).found = "unreachable";
-  run.hosts->at(1).note = "no answer";
-  run.suspects = {{"h1", "link", "its link is slow"}};
+  run.suspects = {{"h2", "unreachable", "no answer"}, {"h1", "link", "its link is slow"}};
   EXPECT_THAT(hosts_at_fault(run),
               ElementsAre("h2: unreachable: no answer", "h1: link: its link is slow"));
 }

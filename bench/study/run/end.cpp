@@ -70,7 +70,9 @@ ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::stri
   std::vector<ResultRow> hosts;
   std::vector<Suspect> lost;
   for (const std::filesystem::path& run : runs) {
-    std::ranges::move(lost_hosts(read_manifest(run)), std::back_inserter(lost));
+    if (std::filesystem::exists(run / "manifest.json")) {  // not of a night that ended early
+      std::ranges::move(lost_hosts(read_manifest(run)), std::back_inserter(lost));
+    }
     std::ranges::move(rows_in(run, hosts_schema()), std::back_inserter(hosts));
   }
   hosts = host_rows(hosts);

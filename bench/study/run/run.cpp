@@ -272,7 +272,10 @@ HostSurvey look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaun
                          const std::map<std::string, std::string>& binaries, Console& console) {
   if (settings.hosts.empty()) return {};
   const EnvironmentVariables variables = environment_variables(::environ);
-  if (const auto place = process_place(variables)) require_way_to(settings, *place, variables);
+  if (const auto place = process_place(variables)) {
+    require_way_to(settings, *place, variables);
+    leave_step();
+  }
   HostSurvey survey = survey_hosts(settings, binaries);
   for (const SurveyedHost& host : survey.hosts) {
     if (host.usable()) continue;
