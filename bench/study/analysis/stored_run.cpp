@@ -88,7 +88,7 @@ fs::path folder_of(const fs::path& run, const LaunchRecord& record) {
   return launch_folder(run, record.number, record.name, record.attempt);
 }
 
-/// Rows of that schema: of a launch whose folder is still there its own, else those that the run
+/// Rows of that schema: of a launch whose own file is still there those, else those that the run
 /// has. A program that wrote its folder alone is launch 0. `torn` gets a line for each file without
 /// its last line.
 RowsByLaunch rows_of_launches(const fs::path& run, const Manifest& manifest, const Schema& schema,
@@ -107,7 +107,7 @@ RowsByLaunch rows_of_launches(const fs::path& run, const Manifest& manifest, con
   std::set<int> kept;  // launches whose rows the run has
   for (const LaunchRecord& record : manifest.launches) {
     const fs::path own = folder_of(run, record);
-    if (!fs::exists(own)) {
+    if (!fs::exists(own / schema.file)) {
       kept.insert(record.number);
     } else if (auto flushed = read(own, schema); !flushed.empty()) {
       for (ResultRow& row : flushed) {

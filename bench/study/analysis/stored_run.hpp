@@ -16,8 +16,8 @@
 
 namespace scalebench {
 
-// A launch flushes its rows into a folder of its own. While that is there it alone says what the
-// launch measured; the run's files have a copy. The folder of a launch that ended well goes once
+// A launch flushes its rows into files of its own. While one is there it alone says what the launch
+// measured; the run's file has a copy. The folder of a launch that ended well goes once
 // its rows stand, synced, in the run's files. So no row is lost or counted twice, also when this is
 // killed at any moment. The run's samples.csv and monitor.csv say of each row which launch it is
 // of. Its case files have one row over all launches; each launch's own rows stand in the files of

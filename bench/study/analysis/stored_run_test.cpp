@@ -92,6 +92,17 @@ TEST_F(KeptRows, AreNotCountedTwiceWhenTheWriterWasKilledHalfway) {
   EXPECT_FALSE(fs::exists(run / "launches/001-x"));
 }
 
+TEST_F(KeptRows, AreThereAlsoWhereTheWriterWasKilledWhileAFolderWent) {
+  flush(launch(1), {sample(1, 1)});
+  run.write("launches/001-x/stdout.log", "a table\n");
+  end(1, 1, "ok");
+  flush(run.path(), {sample(1, 1)});
+  fs::remove(launch(1) / "samples.csv");
+  EXPECT_THAT(recover(), IsEmpty());
+  EXPECT_THAT(rows_of(run.path()), ElementsAre("1:1"));
+  EXPECT_FALSE(fs::exists(run / "launches/001-x"));
+}
+
 TEST_F(KeptRows, OfALaunchThatHadNotEndedStayInItsFolder) {
   flush(launch(1), {sample(1, 1)});
   end(1);
