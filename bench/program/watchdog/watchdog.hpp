@@ -59,9 +59,8 @@ struct WatchdogOptions {
 /// named wherever it is; one that lives and does not come on, after the limit in a cell or span.
 /// Where a rank works on its own, and between cells, it comes on as long as it uses its processor
 /// or files: one that does not ends all after ten times the limit; and one that does, after 144
-/// times as long, which is an hour. While it waits for others
-/// there, in a call that is marked, it has the limit of a span. With one rank the watchdog does
-/// nothing.
+/// times as long, which is an hour. While it waits for others there, in a call that is marked, it
+/// has the limit of a span. With one rank the watchdog does nothing.
 ///
 /// It watches from its construction to its end. MPI_Init, the answer to --places, its own linking
 /// up (which has a time limit) and MPI_Finalize are outside: there only the launcher's limit helps.
