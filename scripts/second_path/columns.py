@@ -35,7 +35,7 @@ COPIED = {
         "model device dtype memory_format step threads batch ranks nodes rank entry"
     ).split() + SHARED,
     "epoch.csv": (
-        "parameters dtype settings threads optimizer target_accuracy share_of entry"
+        "dtype settings threads optimizer target_accuracy share_of entry"
     ).split() + SHARED + TRAINING,
     "scaling.csv": [*SHARED, *"entry model gradient_sync scaling ranks nodes".split()],
     "losses.csv": [*SHARED, *"entry gradient_sync ranks nodes".split()],

@@ -20,9 +20,9 @@ constexpr std::string_view kMade =
     "bound_busbw_gb_per_s native_ratio native_ratio_ci_low native_ratio_ci_high native_verdict "
     "images_per_s_ci_low images_per_s_ci_high gb_per_s gflop_per_s images_per_s";
 
-constexpr std::array<std::string_view, 11> kCounts{
-    "size_bytes", "ranks",   "nodes", "batch",    "global_batch",    "samples",
-    "parameters", "threads", "bytes", "share_of", "epochs_to_target"};
+constexpr std::array<std::string_view, 10> kCounts{
+    "size_bytes", "ranks",   "nodes", "batch",    "global_batch",
+    "samples",    "threads", "bytes", "share_of", "epochs_to_target"};
 
 /// Of ranks, and of what is counted by them: above what anybody has, and what an int holds.
 constexpr std::uint64_t kMostRanks = 1U << 24U;

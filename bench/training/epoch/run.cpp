@@ -114,7 +114,6 @@ ResultRow described(const Ranks& ranks, const EpochOptions& options, const Epoch
   const TrainerOptions& trainer = run.trainer;
   ResultRow row = recorder.case_row(canonical(options, run));
   row.set("model", trainer.choice.label);
-  if (run.parameters > 0) row.set("parameters", run.parameters);
   row.set("gradient_sync", trainer.gradient_sync);
   row.set("device", device_label(options.training.trainer));
   // One rank exchanges nothing, by whatever algorithm.
