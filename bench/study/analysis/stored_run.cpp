@@ -51,7 +51,7 @@ fs::path folder_of(const fs::path& run, const Schema& schema) {
   return schema.has("launch") ? run : run / kLaunches;
 }
 
-ResultRow with_launch(const ResultRow& row, int number) {
+ResultRow with_launch(ResultRow row, int number) {
   const Schema& schema = of_all_launches(row.schema());
   if (&schema == &row.schema()) return row;
   std::vector<std::string> cells{std::to_string(number)};
@@ -124,10 +124,10 @@ RowsByLaunch rows_of_launches(const fs::path& run, const Manifest& manifest, con
   return rows;
 }
 
-void write_rows(const fs::path& run, const Schema& schema, const RowsByLaunch& rows) {
+void write_rows(const fs::path& run, const Schema& schema, RowsByLaunch rows) {
   std::vector<ResultRow> all;
-  for (const auto& [number, its] : rows) {
-    for (const ResultRow& row : its) all.push_back(with_launch(row, number));
+  for (auto& [number, its] : rows) {
+    for (ResultRow& row : its) all.push_back(with_launch(std::move(row), number));
   }
   fs::create_directories(folder_of(run, schema));
   replace_rows(folder_of(run, schema), of_all_launches(schema), all);
@@ -187,8 +187,8 @@ void write_launch_rows(const fs::path& run, const std::vector<LaunchRows>& launc
     samples[launch.launch] = launch.samples;
     if (!launch.cases.empty()) cases[&launch.cases[0].schema()][launch.launch] = launch.cases;
   }
-  write_rows(run, samples_schema(), samples);
-  for (const auto& [schema, rows] : cases) write_rows(run, *schema, rows);
+  write_rows(run, samples_schema(), std::move(samples));
+  for (auto& [schema, rows] : cases) write_rows(run, *schema, std::move(rows));
 }
 
 std::vector<std::string> recover_run(const fs::path& run, const std::vector<PlannedLaunch>& plan,

@@ -16,6 +16,7 @@
 
 namespace scalebench {
 
+/// A rank that ends or stops at a step, as --inject kill:RANK@STEP says.
 class StepFault {
  public:
   StepFault(const Ranks& ranks, const Injections& injections)
