@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A run's published tables once more, from samples.csv and what its launches wrote, with nothing but
-Python's standard library: a second path to the numbers, which shares no code with the first.
+"""A run's numbers once more, from samples.csv and what its launches wrote, with nothing but Python's
+standard library: it shares no code with what published them. scalebench verify calls it.
 
-  scripts/recompute.py RUN...        # or folders of scalebench compare --out
+  scripts/recompute.py RUN...        # a study's run, an import, one benchmark's --out, or the folder
+                                     # of scalebench compare --out
 
-Every cell of every table, also those that should be empty, and every row that should be there. Says
-for each run how many of its numbers it made again, each that differs by more than 1e-9 of it, and
-which have no second path and why (second_path/columns.py). A column that is in neither is a
-difference. Exit: 0 all equal, 1 some differ, 2 no run, or one that has
-not ended or cannot be read.
+Every statistic of each launch, and every cell of every table, also those that should be empty, and
+every row that should be there. Says for each run how many of its numbers it made again, each that
+differs by more than 1e-9 of it, and which have no second path and why (second_path/columns.py). A
+column that is in neither is a difference. Exit: 0 all equal, 1 some differ, 2 no number was made
+again: no run, one that cannot be read, or nothing in it.
 """
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from second_path.collectives import check_allreduce, check_native
 from second_path.comparison import check_comparison
 from second_path.fits import check_fits
 from second_path.kernels import check_kernels
-from second_path.run import Run, has_ended, is_import
+from second_path.launches import check_launches
+from second_path.run import Run
 from second_path.training import check_epochs, check_throughput
 
 
@@ -31,6 +33,14 @@ def recompute(folder: Path) -> Run:
 
 
 def checked(run: Run) -> Run:
+    check_launches(run)
+    if run.published:
+        _check_tables(run)
+    run.finish()
+    return run
+
+
+def _check_tables(run: Run) -> None:
     check_kernels(run)
     seconds = check_allreduce(run)
     check_native(run)
@@ -39,40 +49,45 @@ def checked(run: Run) -> Run:
     check_scaling(run, legs)
     if not run.imported:
         check_fits(run, seconds)
-    run.finish()
-    return run
+
+
+def say(run: Run) -> int:
+    """Prints what was found; the exit code."""
+    for line in run.differences:
+        print(line)
+    for reason, columns in sorted(run.left.items()):
+        print(f"no second path: {', '.join(sorted(columns))} ({reason})")
+    if not run.numbers + run.numbers_of_launches + len(run.differences):
+        print(f"nothing to recompute in {run.folder}: no launch has a time")
+        return 2
+    tables = f"{run.cells} in tables: {run.numbers} made again and {run.copied} parameters found in launches"
+    if not run.published:
+        tables = "a benchmark by itself has no other tables" if run.alone else "the run has not ended: no table is published yet"
+    print(f"{run.numbers_of_launches} numbers of launches recomputed from {run.samples} samples; {tables}; "
+          f"{len(run.differences)} differ: {run.folder}")  # fmt: skip
+    return 1 if run.differences else 0
 
 
 def main(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print((__doc__ or "").strip())
         return 0 if words else 2
-    differ = False
+    codes = set()
     for folder in map(Path, words):
         if (folder / "compare.json").exists():
             numbers, differences = check_comparison(folder)
-            print("\n".join([*differences, f"scripts/recompute.py: {numbers} numbers made again, {len(differences)} differ: {folder}"]))
-            differ = differ or bool(differences)
+            print("\n".join([*differences, f"{numbers} numbers recomputed; {len(differences)} differ: {folder}"]))
+            codes.add(1 if differences else 0)
             continue
-        if not (folder / "plan.json").exists() and not is_import(folder):
-            print(f"recompute: {folder}: no plan.json: not the run of a study, nor an import", file=sys.stderr)
-            return 2
-        if not has_ended(folder):
-            print(f"recompute: {folder}: the run has not ended: nothing is published yet", file=sys.stderr)
+        if not (folder / "manifest.json").exists():
+            print(f"recompute: {folder}: no manifest.json: no run, no import, and no benchmark's --out", file=sys.stderr)
             return 2
         try:
-            run = recompute(folder)
-        except (EOFError, OSError, zlib.error) as error:  # a damaged .gz
-            print(f"recompute: {folder}: {error}", file=sys.stderr)
-            return 2
-        for line in run.differences:
-            print(line)
-        for reason, columns in sorted(run.left.items()):
-            print(f"no second path: {', '.join(sorted(columns))} ({reason})")
-        print(f"scripts/recompute.py: {run.cells} numbers: {run.numbers} made again and {run.copied} parameters found "
-              f"in launches, {len(run.differences)} differ: {folder}")
-        differ = differ or bool(run.differences)
-    return 1 if differ else 0
+            codes.add(say(recompute(folder)))
+        except (ArithmeticError, EOFError, LookupError, OSError, ValueError, zlib.error) as error:  # damaged
+            print(f"recompute: {folder}: cannot be read: {type(error).__name__}: {error}", file=sys.stderr)
+            codes.add(2)
+    return 1 if 1 in codes else max(codes)
 
 
 if __name__ == "__main__":

@@ -54,5 +54,5 @@ class Run(Case):
     def check_sealed(self) -> None:
         self.check_seal()
         done = self.verify()
-        self.assertIn(" 0 differ; ", self.ok(done))
+        self.assertIn("; 0 differ: ", self.ok(done))
         self.assertNotIn("note:", done.stdout)

@@ -161,8 +161,9 @@ CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds,
       answer.output += "\n" + still_there(child);
     }
   }
-  answer.answered =
-      end.kind == ChildEnd::Kind::ended && WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0;
+  const bool by_itself = end.kind == ChildEnd::Kind::ended && WIFEXITED(end.status);
+  if (by_itself) answer.code = WEXITSTATUS(end.status);
+  answer.answered = answer.code == 0;
   if (refused != 0) answer.output = std::strerror(refused);
   return answer;
 }

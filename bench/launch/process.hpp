@@ -21,6 +21,7 @@ void heed_children();
 
 struct CommandAnswer {
   bool answered = false;  // started, ended by itself, and with exit code 0
+  int code = -1;          // of an end by itself
   std::string output;     // stdout and stderr together, as far as read; or why it did not start
   std::string cut_short;  // why it was ended before its own end; empty: it was not
 };

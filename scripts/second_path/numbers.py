@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from math import comb, cos, exp, lgamma, pi, sqrt, tan
-from statistics import mean, median, stdev, variance
+from math import ceil, comb, cos, exp, floor, inf, lgamma, pi, sqrt, tan
+from operator import mul
+from statistics import NormalDist, mean, median, stdev, variance
 
 Ends = tuple[float, float]
 
@@ -45,6 +46,10 @@ def interval_name(values: Iterable[float], of: str) -> str:
 def of_t(df: float) -> float:
     """The t that 2.5 % exceed. |T| is below sqrt(df) tan(a) in as large a share as cos^(df - 1) has of its area up to a,
     which is summed by Simpson's rule."""
+    if df > 100:  # Cornish and Fisher's expansion: Abramowitz and Stegun 26.7.5
+        z = NormalDist().inv_cdf(0.975)
+        return (z + (z**3 + z) / 4 / df + (5 * z**5 + 16 * z**3 + 3 * z) / 96 / df**2
+                + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / df**3)  # fmt: skip
     whole = sqrt(pi) / 2 * exp(lgamma(df / 2) - lgamma((df + 1) / 2))
     low, high, steps = 0.0, pi / 2, 1000
     for _ in range(60):
@@ -148,17 +153,58 @@ def percentile(values: Iterable[float], percent: float) -> float | None:
     return ordered[below] + (place - below) * (ordered[min(below + 1, len(ordered) - 1)] - ordered[below])
 
 
-def outliers(values: list[float]) -> int:
-    """Beyond 1.5 interquartile ranges: Tukey."""
+def _fences(values: list[float]) -> Ends:
+    """1.5 interquartile ranges beyond the quartiles: Tukey."""
     low, high = percentile(values, 25), percentile(values, 75)
     assert low is not None and high is not None
     reach = 1.5 * (high - low)
-    return sum(value < low - reach or value > high + reach for value in values)
+    return low - reach, high + reach
+
+
+def outliers(values: list[float]) -> int:
+    low, high = _fences(values)
+    return sum(value < low or value > high for value in values)
+
+
+@cache
+def independent(values: tuple[float, ...]) -> float:
+    """As many independent repetitions as these are worth, for their median: docs/statistics.md."""
+    n, (low, high) = len(values), _fences(list(values))
+    drawn_in = [min(max(value, low), high) for value in values]
+    drawn_in = [value - sum(drawn_in) / n for value in drawn_in]
+    squares = sum(value * value for value in drawn_in)
+    lag_1 = sum(map(mul, drawn_in[1:], drawn_in)) / squares if squares else 0.0
+    lag_1 = min(max(lag_1, 0.0), 0.99)
+    centre = median(values)
+    sides = [(value > centre) - (value < centre) for value in values]
+    sides = [side - sum(sides) / n for side in sides]
+    squares, stretch, before, lag = sum(map(mul, sides, sides)), -1.0, inf, 0
+    if not squares:
+        return n * (1 - lag_1) / (1 + lag_1)
+    while lag + 1 < n:  # Geyer's initial monotone sequence
+        pair = min(sum(sum(map(mul, sides[one:], sides)) for one in (lag, lag + 1)) / squares, before)
+        if pair <= 0:
+            break
+        stretch, before, lag = stretch + 2 * pair, pair, lag + 2
+    stretch += 2 * stretch * sqrt(2 * (2 * lag + 1) / n)  # two standard errors: Madras and Sokal
+    return n / max((1 + lag_1) / (1 - lag_1), stretch, 1.0)
+
+
+def of_repetitions(values: list[float]) -> Ends | None:
+    """The interval of one launch's median, between two of its values."""
+    n, worth, ordered = len(values), independent(tuple(values)), sorted(values)
+    if worth < 6:
+        return None
+    if n <= 100 and worth >= n:  # by the binomial
+        low = max(d for d in range(n // 2) if sum(comb(n, k) for k in range(d + 1)) <= 0.025 * 2**n)
+        return ordered[low], ordered[n - 1 - low]
+    reach = (of_t(max(worth - 1, 1.0)) if worth < n else 1.96) / 2 / sqrt(worth)
+    return ordered[max(floor(n * (0.5 - reach)), 1) - 1], ordered[min(ceil(1 + n * (0.5 + reach)), n) - 1]
 
 
 def most_frequent(words: Iterable[str]) -> str:
-    """Of equally frequent ones the first by name; of none nothing."""
-    times = Counter(sorted(words))
+    """Of equally frequent ones the first by name, of numbers the least; of none nothing."""
+    times = Counter(sorted(words, key=lambda word: (len(word), word)))
     return max(times, key=times.__getitem__, default="")
 
 

@@ -157,7 +157,7 @@ class SecondPath(unittest.TestCase):
             row[name] = another(table, row[name])
         lines = with_(run, lambda _: None)
         for table in ("allreduce.csv", "throughput.csv", "epoch.csv"):
-            self.assertTrue([line for line in lines if line.startswith("launch ") and f": {table}: " in line and ": seconds" in line], table)
+            self.assertTrue([line for line in lines if line.startswith(f"launches/{table}: launch ") and ": seconds" in line], table)
 
     def test_launches_of_another_origin_are_rows_of_their_own(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -49,14 +49,6 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
 
 
-def is_import(folder: Path) -> bool:
-    return bool(manifest_of(folder).get("import"))
-
-
-def has_ended(folder: Path) -> bool:
-    return bool(manifest_of(folder).get("finished_utc"))
-
-
 class Run:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,10 +59,13 @@ class Run:
         self.left: dict[str, set[str]] = defaultdict(set)  # columns with numbers that were not, by the reason
         self.seen: set[tuple[str, int, str]] = set()
         self.made: dict[tuple[str, int, str], float | str | None] = {}  # what came out, for what follows from it
-        self.tables = {path.name: read(path) for path in sorted(folder.glob("*.csv")) if path.name not in FILES_WITHOUT}
-        # An import has no plan: its launches share no rounds.
-        self.imported = is_import(folder)
-        plan = [] if self.imported else json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"]
+        self.numbers_of_launches = 0  # made again, in rows of launches
+        manifest = manifest_of(folder)
+        # An import has no plan: its launches share no rounds. A benchmark's own folder is that of a launch alone.
+        self.imported = bool(manifest.get("import"))
+        is_study = (folder / "plan.json").exists()
+        plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"] if is_study else []
+        self.alone = not self.imported and not is_study
         self.round_of: dict[Launch, int] = {launch["number"]: launch["round"] for launch in plan}
         entry_of: dict[Launch, str] = {launch["number"]: launch["name"] for launch in plan}
         # seconds and images: of a launch, case, N and rank ('' stands for all of them together)
@@ -78,8 +73,11 @@ class Run:
         self.skews: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)
         self.slowest: dict[tuple[Launch, str, str, str], list[str]] = defaultdict(list)
         self.images: dict[tuple[Launch, str, str, str], float] = {}
+        self.joules: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)
         self.accuracies: dict[tuple[Launch, str, str], list[float | None]] = defaultdict(list)  # of epochs, in their order
-        for row in read(folder / "samples.csv"):
+        samples = read(folder / "samples.csv")
+        self.samples = len(samples)
+        for row in samples:
             key = int(row["launch"]), row["case_id"], row["ranks"], row["rank"]
             self.seconds[key].append(float(row["seconds"]))
             if row["skew_seconds"]:
@@ -87,16 +85,23 @@ class Run:
                 self.slowest[key].append(row["slowest_rank"])
             if row["samples"]:
                 self.images[key] = float(row["samples"])
+            if row["joules"]:
+                self.joules[key].append(float(row["joules"]))
             self.accuracies[key[:3]].append(number(row["test_accuracy"]))
-        manifest = manifest_of(folder)
         self.without_result = {launch["number"] for launch in manifest["launches"] if launch["status"] != "ok"}
         self.why_lost = {launch.get("note", "") for launch in manifest["launches"] if launch["status"] in ("failed", "skipped")}
         self.rows: dict[str, dict[Case, dict[Launch, Row]]] = defaultdict(lambda: defaultdict(dict))
-        for path in sorted((folder / "launches").glob("*.csv")):
-            for row in sorted(read(path), key=lambda row: int(row["launch"])):
-                if row.get("entry", "") != entry_of.get(int(row["launch"]), "") and "entry" in row:
-                    self.differences.append(f"launches/{path.name}: launch {row['launch']}: entry is {row['entry']}")
-                self.rows[path.name][case_of(row)][int(row["launch"])] = row
+        for path in sorted((folder if self.alone else folder / "launches").glob("*.csv")):
+            if path.name in FILES_WITHOUT:
+                continue
+            for row in sorted(read(path), key=lambda row: int(row.get("launch", 0))):
+                launch = int(row.get("launch", 0))
+                if row.get("entry", "") != entry_of.get(launch, "") and "entry" in row:
+                    self.differences.append(f"launches/{path.name}: launch {launch}: entry is {row['entry']}")
+                self.rows[path.name][case_of(row)][launch] = row
+        # Of a run that has not ended nothing is published.
+        self.published = bool(manifest.get("finished_utc")) and not self.alone
+        self.tables = {path.name: read(path) for path in sorted(folder.glob("*.csv")) if path.name not in FILES_WITHOUT and self.published}
 
     # What was published, beside what comes out here.
 
@@ -180,12 +185,6 @@ class Run:
             elif there.count(key) > 1:
                 self.differences.append(f"{table}: {key}: published {there.count(key)} times")
 
-    def check_launch(self, launch: Launch, table: str, row: Row, column: str, value: float, of: float = 0) -> None:
-        """A number of one launch, which the tables of the run are made of; `of`: what it may be a small part of."""
-        there = number(row[column])
-        if there is None or abs(there - value) > 1e-9 * max(abs(there), abs(value), of):
-            self._differs(f"launch {launch}: {table}", row, column, value)
-
     def leave(self, table: str, row: Row, columns: Iterable[str], reason: str) -> None:
         """These cells have no second path."""
         for column in columns:
@@ -203,8 +202,8 @@ class Run:
     def _differs(self, table: str, row: Row, column: str, value: object) -> None:
         parts = "model strategy algorithm size_bytes loss rank".split()
         name = " ".join(filter(None, [row.get("case_id"), f"N={row.get('ranks')}", *map(row.get, parts)]))
-        again = "nothing" if value in (None, "") else repr(value)
-        line = f"{table}: case {name}: {column}: published {row[column] or 'nothing'}, {again}"
+        again = "nothing" if value in (None, "") else value if isinstance(value, str) else repr(value)
+        line = f"{table}: case {name}: {column}: published {row[column] or 'nothing'}, recomputed {again}"
         if line not in self.differences:
             self.differences.append(line)
 
