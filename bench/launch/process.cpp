@@ -32,22 +32,6 @@ namespace {
 
 constexpr int kGraceSeconds = 10;
 
-class Pipe {
- public:
-  Pipe() {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("no pipe: {}", std::strerror(errno));
-    reading_ = Descriptor(ends[0]);
-    writing_ = Descriptor(ends[1]);
-  }
-  int reading() const { return reading_.number(); }
-  int writing() const { return writing_.number(); }
-  void close_writing() { writing_ = Descriptor(); }
-
- private:
-  Descriptor reading_, writing_;
-};
-
 std::string no_answer_within(int seconds) { return fmt::format("no answer within {} s", seconds); }
 
 struct Child {

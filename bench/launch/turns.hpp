@@ -7,45 +7,41 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <memory>
-#include <string_view>
+#include <mutex>
 
 #include "bench/launch/process.hpp"
+#include "bench/machine/descriptor.hpp"
 
 namespace scalebench {
 
-/// Where a rank finds who grants it its turns: the name of a socket in the abstract namespace.
+/// Three files for a launch's ranks, with spaces between them. A rank that waits for its turn reads
+/// a byte of the first; at its end, nobody takes turns any more. Rank 0 ends a turn with a byte a
+/// rank into the second. Into the third it writes one when all wait for the first time.
 inline constexpr const char* kTurnsVariable = "SCALEBENCH_TURNS";
 
-/// What a rank says when it waits, and hears when it is its launch's turn.
-inline constexpr char kReady = 'r';
-inline constexpr char kGo = 'g';
-
-/// A rank's connection to who grants turns under that name; -1: nobody of this user is there.
-int connect_to_turns(std::string_view name);
-
-/// Only processes of the same user are heard. A launch whose ranks never ask (of a program that
-/// knows no turns, say) has the host until it has ended.
+/// A launch whose ranks do not do so (of a program that knows no turns, say) has the host until it
+/// has ended.
 class Turns {
  public:
-  /// `ranks`: of each launch. The first turn is the first launch's.
-  explicit Turns(std::array<int, 2> ranks);
-  ~Turns();
-  Turns(const Turns&) = delete;
-  Turns& operator=(const Turns&) = delete;
+  /// `ranks`: of each of the launches. The files are this process's own.
+  explicit Turns(int ranks);
 
-  /// For the environment of a launch, 0 or 1. None where no socket can be had.
+  /// For the environment of a launch, 0 or 1.
   Variables variables(std::size_t launch) const;
   /// Returns once all ranks of the launch wait for their first turn, it has ended, or `stop` is
   /// set. The other launch is to be started then: nobody has a turn before both wait.
-  void until_ready(std::size_t launch, const std::atomic<bool>& stop) const;
+  void until_ready(std::size_t launch, const std::atomic<bool>& stop);
+  /// The first turn is the first launch's.
+  void begin();
+  /// The other launch is alone from now on.
   void ended(std::size_t launch);
-  /// Seconds that the launch has waited for its turns so far.
-  double waited(std::size_t launch) const;
 
  private:
-  class Table;
-  std::unique_ptr<Table> table_;
+  int ranks_;
+  std::array<Pipe, 2> turns_;
+  Pipe ready_;
+  std::array<std::atomic<bool>, 2> ended_{};
+  std::mutex closing_;
 };
 
 }  // namespace scalebench

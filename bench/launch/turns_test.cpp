@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/launch/turns.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstddef>
+#include <sstream>
 #include <string>
 
 namespace scalebench {
@@ -14,121 +14,82 @@ namespace {
 
 const std::atomic<bool> kNoStop{false};
 
-/// A rank as the programs' own: it asks, and is told to go.
-class Rank {
+/// A launch of two ranks, as the programs' own: it asks, and is told to go.
+class Launch {
  public:
-  Rank(const Turns& turns, std::size_t launch)
-      : socket_(connect_to_turns(turns.variables(launch).at(0).second)) {
-    EXPECT_GE(socket_, 0);
+  Launch(const Turns& turns, std::size_t launch) {
+    std::istringstream names(turns.variables(launch).at(0).second);
+    std::string its, others, ready;
+    EXPECT_TRUE(names >> its >> others >> ready);
+    its_ = Descriptor(open(its.c_str(), O_RDONLY | O_CLOEXEC));
+    others_ = Descriptor(open(others.c_str(), O_WRONLY | O_CLOEXEC));
+    ready_ = Descriptor(open(ready.c_str(), O_WRONLY | O_CLOEXEC));
+    EXPECT_TRUE(its_.is_open() && others_.is_open() && ready_.is_open());
   }
-  ~Rank() { close(socket_); }
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
-
-  void ask() const { EXPECT_EQ(send(socket_, &kReady, 1, MSG_NOSIGNAL), 1); }
-  /// Waits for it.
+  void is_ready() const { EXPECT_EQ(write(ready_.number(), ".", 1), 1); }
+  void passes_on() const { EXPECT_EQ(write(others_.number(), "..", 2), 2); }
+  /// Both ranks of it are told to go, and told so once.
   bool goes() const {
-    char word = 0;
-    return read(socket_, &word, 1) == 1 && word == kGo;
+    std::string words(3, ' ');
+    return is_told() && read(its_.number(), words.data(), words.size()) == 2;
   }
-  /// Not for a while, in which the table has mostly heard what it was told before.
-  bool is_told_nothing() const {
-    constexpr int kWhileMilliseconds = 20;
-    pollfd waits{socket_, POLLIN, 0};
-    return poll(&waits, 1, kWhileMilliseconds) == 0;
+  bool is_told() const {
+    pollfd word{its_.number(), POLLIN, 0};
+    return poll(&word, 1, 0) == 1;
+  }
+  /// At the end of what it can be told.
+  bool is_alone() const {
+    char word = 0;
+    return is_told() && read(its_.number(), &word, 1) == 0;
   }
 
  private:
-  int socket_;
+  Descriptor its_, others_, ready_;
 };
 
-TEST(Turns, NobodyBeginsBeforeAllRanksOfBothAreThere) {
-  const Turns turns({2, 1});
-  const Rank a0(turns, 0), a1(turns, 0), b(turns, 1);
-  b.ask();
-  turns.until_ready(1, kNoStop);
-  a0.ask();
-  EXPECT_TRUE(b.is_told_nothing());
-  EXPECT_TRUE(a0.is_told_nothing());
-  a1.ask();
-  EXPECT_TRUE(a0.goes());
-  EXPECT_TRUE(a1.goes());
-  EXPECT_TRUE(b.is_told_nothing());
-}
-
-TEST(Turns, NobodyIsFoundUnderAnotherName) {
-  const Turns turns({1, 1});
-  EXPECT_EQ(connect_to_turns(turns.variables(0).at(0).second + "0"), -1);
-  EXPECT_EQ(connect_to_turns(""), -1);
-  EXPECT_EQ(connect_to_turns(std::string(200, 'n')), -1);
-}
-
-TEST(Turns, AreTakenOneAfterTheOther) {
-  const Turns turns({1, 1});
-  const Rank a(turns, 0), b(turns, 1);
-  a.ask();
+TEST(Turns, BeginWhenBothAreThereAndAreTakenOneAfterTheOther) {
+  Turns turns(2);
+  const Launch a(turns, 0), b(turns, 1);
+  a.is_ready();
   turns.until_ready(0, kNoStop);
-  b.ask();
+  b.is_ready();
+  turns.until_ready(1, kNoStop);
+  EXPECT_FALSE(a.is_told() || b.is_told());
+  turns.begin();
   for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(b.is_told());
     EXPECT_TRUE(a.goes());
-    EXPECT_TRUE(b.is_told_nothing());
-    a.ask();
+    a.passes_on();
+    EXPECT_FALSE(a.is_told());
     EXPECT_TRUE(b.goes());
-    EXPECT_TRUE(a.is_told_nothing());
-    b.ask();
+    b.passes_on();
   }
-  EXPECT_TRUE(a.goes());
+}
+
+TEST(Turns, ALaunchWhoseRanksNeverAskIsWaitedForUntilItsEnd) {
+  Turns turns(2);
+  turns.ended(0);
+  turns.until_ready(0, kNoStop);
+}
+
+TEST(Turns, AnInterruptionEndsTheWait) {
+  Turns turns(2);
+  const std::atomic<bool> stop{true};
+  turns.until_ready(0, stop);
 }
 
 TEST(Turns, ALaunchThatHasEndedLeavesTheHostToTheOther) {
-  Turns turns({1, 1});
-  const Rank b(turns, 1);
-  b.ask();
-  turns.ended(0);
-  EXPECT_TRUE(b.goes());
-  b.ask();
-  EXPECT_TRUE(b.goes());
-  turns.ended(1);
-  turns.until_ready(1, kNoStop);
-}
-
-TEST(Turns, ALaunchThatKnowsNoneIsWaitedForUntilItsEnd) {
-  Turns turns({1, 1});
-  const Rank b(turns, 1);
-  b.ask();
-  turns.until_ready(1, kNoStop);
-  EXPECT_TRUE(b.is_told_nothing());
-  turns.ended(0);
-  EXPECT_TRUE(b.goes());
-}
-
-TEST(Turns, WhatALaunchHasWaitedIsToldApart) {
-  Turns turns({1, 1});
-  const Rank a(turns, 0), b(turns, 1);
-  a.ask();
-  turns.until_ready(0, kNoStop);
-  EXPECT_EQ(turns.waited(0), 0) << "before its turn";
-  b.ask();
-  EXPECT_TRUE(a.goes());
-  turns.ended(0);
-  EXPECT_TRUE(b.goes());
-  EXPECT_GT(turns.waited(0), 0);
-  EXPECT_GT(turns.waited(1), 0);
-}
-
-TEST(Turns, ARankThatIsGoneIsNotWaitedFor) {
-  const std::atomic<bool> stop{true};
-  Turns turns({1, 1});
-  {
-    const Rank gone(turns, 0);
-    gone.ask();
-    turns.until_ready(0, kNoStop);
+  for (const std::size_t ended : {std::size_t{0}, std::size_t{1}}) {
+    Turns turns(2);
+    const Launch rest(turns, 1 - ended);
+    {
+      const Launch gone(turns, ended);
+      turns.ended(ended);
+      EXPECT_FALSE(rest.is_told()) << "while there is a process of it";
+    }
+    turns.begin();
+    EXPECT_TRUE(rest.is_alone());
   }
-  turns.until_ready(1, stop);  // a signal ends the wait, not only the rank's coming
-  const Rank b(turns, 1);
-  b.ask();
-  turns.ended(0);
-  EXPECT_TRUE(b.goes());
 }
 
 }  // namespace

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <utility>
+
+#include "kernels/error.hpp"
 
 namespace scalebench {
 
@@ -25,6 +31,23 @@ class Descriptor {
 
  private:
   int number_;
+};
+
+/// What is written at one end is read at the other; children do not have it.
+class Pipe {
+ public:
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("no pipe: {}", std::strerror(errno));
+    reading_ = Descriptor(ends[0]);
+    writing_ = Descriptor(ends[1]);
+  }
+  int reading() const { return reading_.number(); }
+  int writing() const { return writing_.number(); }
+  void close_writing() { writing_ = Descriptor(); }
+
+ private:
+  Descriptor reading_, writing_;
 };
 
 }  // namespace scalebench

@@ -114,13 +114,12 @@ struct Monitor::Sampler {
     try {
       const DeviceLoadReader cards;
       auto [before, last] = look();
-      const double begin = last;
       for (bool goes_on = true; goes_on;) {
         goes_on = sleep();
         // A last look, so that a short program has one; ticks are too coarse for less.
         if (!goes_on && local_seconds() - last < kShortest) break;
         const auto [now, seconds] = look();
-        common.set("seconds", seconds - begin).set("utc_seconds", utc_seconds());
+        common.set("utc_seconds", utc_seconds());
         std::vector<ResultRow> sample =
             monitor_rows(common, before, now, seconds - last, cards.read());
         before = now;

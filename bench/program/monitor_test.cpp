@@ -10,7 +10,7 @@ namespace {
 std::vector<ResultRow> rows(const HostLoad& before, const HostLoad& now,
                             const std::vector<DeviceLoad>& devices = {}) {
   ResultRow common(monitor_schema());
-  common.set("host", "here").set("seconds", 0.5);
+  common.set("host", "here").set("utc_seconds", 0.5);
   return monitor_rows(common, before, now, 0.5, devices);
 }
 

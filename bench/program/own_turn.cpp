@@ -1,46 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/own_turn.hpp"
 
-#include <sys/socket.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <sstream>
+#include <string>
 
 #include "bench/launch/turns.hpp"
+#include "bench/machine/descriptor.hpp"
 #include "bench/measure/clock.hpp"
 
 namespace scalebench {
 namespace {
 
-int connected_as_told() {
-  const char* const name = std::getenv(kTurnsVariable);
-  return name == nullptr ? -1 : connect_to_turns(name);
-}
+/// This rank's ends of the pipes, until its process ends; not open where nobody takes turns.
+struct OwnTurn {
+  Descriptor its, others, ready;
+  bool is_first = true;
 
-/// Until this process ends.
-int own_socket() {
-  static const int socket = connected_as_told();
-  return socket;
+  OwnTurn() {
+    const char* const files = std::getenv(kTurnsVariable);
+    std::istringstream names(files == nullptr ? "" : files);
+    std::string its_file, others_file, ready_file;
+    if (!(names >> its_file >> others_file >> ready_file)) return;
+    its = Descriptor(open(its_file.c_str(), O_RDONLY | O_CLOEXEC));
+    others = Descriptor(open(others_file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    ready = Descriptor(open(ready_file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+
+  /// Of all ranks at once. Whether there are turns to be taken any more.
+  bool pass_on_and_wait(const Ranks& ranks) {
+    if (ranks.first()) {
+      const std::string one_each(is_first ? 1 : ranks.session.size(), '.');
+      const int to = (is_first ? ready : others).number();
+      static_cast<void>(!write(to, one_each.data(), one_each.size()));
+    }
+    is_first = false;
+    char turn = 0;
+    ssize_t size = 0;
+    while ((size = read(its.number(), &turn, 1)) < 0 && errno == EINTR) {
+    }
+    return size == 1;
+  }
+};
+
+OwnTurn& own_turn() {
+  static OwnTurn turn;
+  return turn;
 }
 
 }  // namespace
 
 double wait_for_turn(const Ranks& ranks) {
   constexpr double kLongestTurnSeconds = 3600;
-  const int socket = own_socket();
-  if (socket < 0) return 0;
+  if (!takes_turns()) return 0;
   const double begin = local_seconds();
-  if (send(socket, &kReady, 1, MSG_NOSIGNAL) != 1) return 0;
   ranks.watchdog.span("waiting for its turn");
   ranks.watchdog.allow(kLongestTurnSeconds);
-  char word = 0;  // kGo; nothing is read where who grants turns has ended
-  while (read(socket, &word, 1) < 0 && errno == EINTR) {
-  }
+  ranks.host.barrier();  // what all have timed is over
+  if (!own_turn().pass_on_and_wait(ranks)) own_turn().its = Descriptor();
   return local_seconds() - begin;
 }
 
-bool takes_turns() { return own_socket() >= 0; }
+bool takes_turns() { return own_turn().its.is_open(); }
 
 double begin_in_turn(const Ranks& ranks, const std::string& cell, double operation_seconds) {
   const double waited = wait_for_turn(ranks);

@@ -11,10 +11,10 @@ namespace scalebench {
 
 /// Before each piece that is timed and that another build may come before: an epoch, a part
 /// of a case, a round of steps. Called by all ranks alike. Returns the seconds that it has waited;
-/// at once, and 0, where nobody grants turns, or no longer does.
+/// at once, and 0, where nobody takes turns, or no longer does.
 double wait_for_turn(const Ranks& ranks);
 
-/// Whether somebody grants turns: what is timed is then to be cut into several pieces.
+/// Whether turns are taken: what is timed is then to be cut into several pieces.
 bool takes_turns();
 
 /// As wait_for_turn, and tells the watchdog of the cell that begins then.

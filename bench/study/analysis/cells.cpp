@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -115,12 +116,23 @@ SamplesByKey samples_of(const LaunchRows& launch) {
   return samples;
 }
 
-}  // namespace
-
-std::string_view name_of(CellFamily family) {
-  constexpr std::array<std::string_view, 4> kNames{"latency", "bandwidth", "throughput", "epoch"};
-  return kNames.at(static_cast<std::size_t>(family));
+/// What cells are sorted by: launches are shuffled, but a table is read from its parameters down to
+/// N, the size and the rank.
+std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
+  constexpr std::array<std::string_view, 20> kOrder{
+      "model", "transport",    "memory",     "dtype",         "op",        "placement", "mode",
+      "cache", "pages",        "register",   "scaling",       "dataset",   "ranks",     "nodes",
+      "batch", "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
+  std::vector<std::pair<double, std::string>> order;
+  for (const std::string_view column : kOrder) {
+    const std::string text = text_in(row, column);
+    const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    order.emplace_back(number ? std::stod(text) : std::numeric_limits<double>::max(), text);
+  }
+  return order;
 }
+
+}  // namespace
 
 bool CellLaunch::ok() const { return row.get("status") == "ok" && time_of(row) > 0; }
 
@@ -172,8 +184,6 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
     cell.row = over_launches(cell.launches);
   }
   tell_origins_apart(cells);
-  // Launches are shuffled, but a table is read from its parameters down to N, the size and the
-  // rank.
   std::vector<std::pair<decltype(order_of(cells.front().row)), std::size_t>> order;
   for (const Cell& cell : cells) order.emplace_back(order_of(cell.row), order.size());
   std::ranges::sort(order);

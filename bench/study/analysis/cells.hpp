@@ -21,7 +21,6 @@ enum class CellFamily {
   throughput,
   epoch,
 };
-std::string_view name_of(CellFamily family);
 
 /// What one launch says of a cell.
 struct CellLaunch {

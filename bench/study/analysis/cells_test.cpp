@@ -6,8 +6,8 @@
 
 #include <tuple>
 
-#include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 
 namespace scalebench {
 namespace {

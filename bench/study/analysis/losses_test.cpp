@@ -10,8 +10,8 @@
 #include <set>
 
 #include "bench/study/analysis/legs.hpp"
-#include "bench/study/analysis/rows.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/analysis/tables.hpp"
 
 namespace scalebench::losses_test {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 
-#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench::scaling_test {

@@ -7,14 +7,12 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
-#include "bench/study/analysis/rows.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -23,6 +21,23 @@ namespace scalebench {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Whether a header stands there; a writer that was killed at once leaves an empty file.
+bool has_whole_line(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  return std::getline(file, line) && !file.eof();
+}
+
+/// Where each column of the schema stands in the file.
+std::vector<std::ptrdiff_t> places_of(const CsvTable& table, const Schema& schema) {
+  std::vector<std::ptrdiff_t> places;
+  for (const std::string& column : schema.columns) {
+    table.require(column);
+    places.push_back(std::ranges::find(table.columns(), column) - table.columns().begin());
+  }
+  return places;
+}
 
 /// What launches flush row by row.
 std::vector<const Schema*> kept_schemas() {
@@ -67,23 +82,6 @@ ResultRow without_launch(const ResultRow& row, const Schema& schema) {
 /// By launch.
 using RowsByLaunch = std::map<int, std::vector<ResultRow>>;
 
-/// Since 1970, when the first launch of these rows of monitor.csv began.
-double monitor_begin(const std::vector<ResultRow>& rows) {
-  return number_in(rows.front(), "utc_seconds") - number_in(rows.front(), "seconds");
-}
-
-/// From each launch's own beginning to the run's. Only that is of the clock that may be set.
-void count_from_the_first(RowsByLaunch& monitor) {
-  double first = std::numeric_limits<double>::infinity();
-  for (const auto& [number, rows] : monitor) first = std::min(first, monitor_begin(rows));
-  for (auto& [number, rows] : monitor) {
-    const double later = monitor_begin(rows) - first;
-    for (ResultRow& row : rows) {
-      row.set("seconds", std::round(1e3 * (number_in(row, "seconds") + later)) / 1e3);
-    }
-  }
-}
-
 fs::path folder_of(const fs::path& run, const LaunchRecord& record) {
   return launch_folder(run, record.number, record.name, record.attempt);
 }
@@ -120,7 +118,6 @@ RowsByLaunch rows_of_launches(const fs::path& run, const Manifest& manifest, con
     const int number = static_cast<int>(number_in(row, "launch"));
     if (kept.contains(number)) rows[number].push_back(without_launch(row, schema));
   }
-  if (&schema == &monitor_schema()) count_from_the_first(rows);
   return rows;
 }
 
@@ -153,6 +150,34 @@ void close_folder(const fs::path& run, const fs::path& own) {
 }
 
 }  // namespace
+
+std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
+                               bool* torn) {
+  std::vector<ResultRow> rows;
+  const std::filesystem::path path = csv_file(folder / schema.file);
+  if (torn != nullptr) *torn = false;
+  if (!std::filesystem::exists(path)) return rows;
+  if (path.extension() != ".gz" && !has_whole_line(path)) {
+    if (torn != nullptr) *torn = std::filesystem::file_size(path) > 0;
+    return rows;
+  }
+  CsvTable table = CsvTable::read(path);
+  if (torn != nullptr) *torn = table.torn();
+  const std::vector<std::ptrdiff_t> places = places_of(table, schema);
+  rows.reserve(table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    std::vector<std::string> cells(schema.columns.size());
+    for (std::size_t k = 0; k < cells.size(); ++k)
+      cells[k] = table.cells(i)[static_cast<std::size_t>(places[k])];
+    rows.emplace_back(schema, std::move(cells));
+    table.release(i);  // 100 000 rows twice would be half a gigabyte
+  }
+  return rows;
+}
+
+std::string torn_text(const std::filesystem::path& file) {
+  return file.string() + ": its last line was cut short and is left out";
+}
 
 std::string launch_folder_name(const std::string& name, int attempt) {
   return attempt == 1 ? name : fmt::format("{}.attempt{}", name, attempt);

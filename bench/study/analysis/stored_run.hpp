@@ -9,12 +9,29 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/record/csv.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
-#include "bench/study/analysis/rows.hpp"
 #include "bench/study/plan/plan.hpp"
 
 namespace scalebench {
+
+/// All rows of one file, which csv_file finds; nothing when it is missing, or cut short within its
+/// header. `torn` says whether a last line was cut short and left out. Throws UsageError for a
+/// damaged file, for one that lacks a column, and for rows of a later schema version.
+std::vector<ResultRow> rows_in(const std::filesystem::path& folder, const Schema& schema,
+                               bool* torn = nullptr);
+
+/// What to say of a file whose last line rows_in() left out.
+std::string torn_text(const std::filesystem::path& file);
+
+/// The rows that one launch wrote: of its case file and of samples.csv.
+struct LaunchRows {
+  int launch = 0;
+  std::vector<ResultRow> cases;
+  std::vector<ResultRow> samples;
+  int round = launch;  // of the plan; launches of one round are compared with each other
+};
 
 // A launch flushes its rows into files of its own. While one is there it alone says what the launch
 // measured; the run's file has a copy. The folder of a launch that ended well goes once

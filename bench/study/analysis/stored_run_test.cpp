@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/record/csv.hpp"
-#include "bench/study/analysis/rows.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
@@ -136,27 +135,6 @@ TEST_F(KeptRows, OfALaunchThatIsToComeAgainStayInItsFolderAlone) {
   EXPECT_THAT(rows_of(run.path()), ElementsAre("1:7", "2:2"));
   EXPECT_THAT(rows_of(launch(1)), ElementsAre("1:1", "1:3"));
   EXPECT_THAT(manifest.superseded, SizeIs(1));
-}
-
-TEST_F(KeptRows, OfAMonitorGoOnThoughTheClockIsSetInALaunch) {
-  const auto look = [](int launch, double seconds, double utc_seconds) {
-    ResultRow row(monitor_schema());
-    row.set("launch", launch);
-    return row.set("seconds", seconds).set("utc_seconds", utc_seconds);
-  };
-  for (const int number : {1, 2}) {
-    const double begin = 1000 + 10 * number;
-    CsvWriter file(launch(number) / "monitor.csv", monitor_schema().columns);
-    file.append(look(number, 0.5, begin + 0.5).cells());
-    file.append(look(number, 1, begin + 1 - 3600).cells());
-    end(number, 1, "ok");
-    keep_launches(run.path(), manifest);
-  }
-  std::vector<std::string> seconds;
-  for (const ResultRow& row : rows_in(run.path(), monitor_schema())) {
-    seconds.push_back(row.get("seconds"));
-  }
-  EXPECT_THAT(seconds, ElementsAre("0.5", "1", "10.5", "11"));
 }
 
 TEST_F(KeptRows, ATornLastLineIsDroppedAndReported) {

@@ -10,7 +10,7 @@
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
-#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/import/imported_case.hpp"
 
 namespace scalebench {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "bench/record/csv.hpp"
-#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/import/epochs.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "bench/record/suspects.hpp"
-#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/analysis/tables.hpp"
 #include "bench/study/run/result_text.hpp"
 #include "bench/study/run/setup.hpp"

@@ -44,7 +44,7 @@ void measure_both(StudyRun& first, StudyRun& second, std::size_t place,
   constexpr double kShare = 0.5;
   const std::array<StudyRun*, 2> runs{&first, &second};
   std::array<std::optional<StudyRun::Begun>, 2> begun;
-  Turns turns({first.plan()[place].ranks, second.plan()[place].ranks});
+  Turns turns(first.plan()[place].ranks);
   std::array<std::future<LaunchEnd>, 2> ends;
   std::exception_ptr failure;  // is thrown when both have ended, and what they measured is kept
   const auto attempt = [&](const auto& work) {
@@ -76,6 +76,7 @@ void measure_both(StudyRun& first, StudyRun& second, std::size_t place,
     });
     turns.until_ready(i, stop);
   }
+  turns.begin();
   for (const auto& end : ends) {
     if (end.valid()) end.wait();
   }
@@ -83,7 +84,7 @@ void measure_both(StudyRun& first, StudyRun& second, std::size_t place,
     if (!begun[i]) continue;
     attempt([&] {
       LaunchEnd end = runs[i]->or_way_to_go_on([&] { return ends[i].get(); });
-      end.seconds -= turns.waited(i);
+      end.seconds *= kShare;
       runs[i]->finish(std::move(*begun[i]), end);
     });
   }

@@ -17,7 +17,7 @@
 #include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/results_folder.hpp"
-#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/analysis/tables.hpp"
 #include "bench/study/run/resolved_study.hpp"
 

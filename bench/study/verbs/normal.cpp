@@ -16,7 +16,7 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
-#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "bench/study/normal/judge.hpp"
 #include "bench/study/run/setup.hpp"

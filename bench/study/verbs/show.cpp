@@ -13,7 +13,7 @@
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/cells.hpp"
-#include "bench/study/analysis/rows.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/run/result_text.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"

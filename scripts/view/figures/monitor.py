@@ -53,9 +53,12 @@ GPU_LANES = (
 
 
 def draw(run: Path) -> dict[str, Figure]:
-    rows = [row for row in read_rows(run, "monitor.csv") if row["seconds"]]
+    rows = [row for row in read_rows(run, "monitor.csv") if row["utc_seconds"]]
     if not rows:
         raise theme.NothingToDraw("monitor.csv has no row")
+    first = min(row.number("utc_seconds") for row in rows)
+    for row in rows:
+        row["seconds"] = repr(row.number("utc_seconds") - first)
     hosts = grouped(rows, ["host"])
     lanes = [lane for lane in HOST_LANES if is_busy(rows, lane)]
     gpu_lanes = [lane for lane in GPU_LANES if has_values(rows, [lane[1]])]
@@ -75,7 +78,7 @@ def draw(run: Path) -> dict[str, Figure]:
             draw_lane(axes, of_machine, lane)
         for axes, gpu_lane in zip(stack[len(lanes) :], gpu_lanes):
             draw_gpu_lane(axes, of_host, *gpu_lane)
-        stack[-1].set_xlabel("seconds since the run's beginning; shaded: launches")
+        stack[-1].set_xlabel("seconds since the first look; shaded: launches")
         figure.align_ylabels()
         figures[file] = figure
     return figures

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Made-up launches whose medians, intervals and rates are known by hand.
-#include "bench/study/analysis/rows.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/analysis/cells.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "kernels/testing.hpp"
 
 namespace scalebench {
