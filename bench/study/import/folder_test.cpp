@@ -25,7 +25,7 @@ TEST(ImportFolder, IsReadAsAStoredRunWithItsLaunchesAndCells) {
   Manifest manifest;
   manifest.import = ImportRecord{"nccl-tests", {{"a.txt", "ab", 3, {1, 2}, 0}}, "", "", ""};
   for (const int number : {1, 2}) {
-    ImportedFile file = read_nccl_tests(text, "a.txt", {{"ranks", "2"}});
+    ImportedFile file = read_collectives(text, "a.txt", {{"ranks", "2"}});
     launches.push_back({number, "a.txt", std::move(file.launches.at(0))});
     LaunchRecord& record = manifest.launches.emplace_back();
     record.number = number;

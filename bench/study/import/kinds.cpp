@@ -82,8 +82,9 @@ struct ImportKind {
 };
 
 constexpr ImportKind kKinds[]{
-    {"nccl-tests", " (text or JSON)", by_text<read_nccl_tests, allreduce_schema>},
-    {"osu", "", by_text<read_osu, allreduce_schema>},
+    {"nccl-tests", " (text or JSON)", by_text<read_collectives, allreduce_schema>},
+    {"osu", "", by_text<read_collectives, allreduce_schema>},
+    {"imb", "", by_text<read_collectives, allreduce_schema>},
     {"csv", "", by_map},
     {"log", " (any program's)", by_lines},
     {"published", " (names of `list published`)", by_name},

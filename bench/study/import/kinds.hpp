@@ -45,25 +45,19 @@ std::string import_kinds_help();
 /// Throws UsageError for an unknown kind, for what it lacks, and for what belongs to another one.
 ImportReading import_reading(const std::string& kind, const ImportGuide& guide);
 
-// Results of nccl-tests (all_reduce_perf, versions 2.0 to 2.19; RCCL's and others' that print the
-// same), as text or as the JSON of -J (versions 1 to 3 of its format). A time is the mean of the
-// operations of one loop, over ranks too unless -a says otherwise, so a row is one repetition in
-// pipelined mode. Sources: NVIDIA/nccl-tests src/util.cu, src/common.cu, doc/PERFORMANCE.md.
+// Results of collectives: nccl-tests (all_reduce_perf, 1.x to 2.19), RCCL's and others' that print
+// the same, mscclpp-test, osu_allreduce (3 to 7.5), Allreduce of the Intel MPI Benchmarks; as text,
+// or nccl-tests' as the JSON of -J (versions 1 to 3). A time is the mean of the operations of one
+// loop, so a row is one repetition. Sources: NVIDIA/nccl-tests src/util.cu, src/common.cu,
+// doc/PERFORMANCE.md.
 
 /// Reads what `text` holds, several runs one after the other included; each is a launch. `file` is
-/// its name in messages. Cases are rows of allreduce.csv; what is none of all_reduce_perf's results
-/// becomes a finding. A printed busbw that does not follow from time, size and ranks is one too.
+/// its name in messages. Cases are rows of allreduce.csv whose size, time and bandwidths agree;
+/// what does not, and what is of another collective, becomes a finding and no row.
 /// Throws UsageError when the number of ranks is neither in the file nor among `settings`, for
 /// damaged JSON (`file:line:column: what`) and for a later version of its format.
-ImportedFile read_nccl_tests(std::string_view text, const std::string& file,
-                             const Settings& settings);
-
-// Results of osu_allreduce of the OSU Micro-Benchmarks (versions 3 to 7), with or without -f, as
-// text. Its time is each rank's mean over iterations, then the mean over ranks; with -f the range
-// over ranks becomes the skew.
-
-/// As read_nccl_tests. The text says nothing of ranks, so `settings` must (UsageError).
-ImportedFile read_osu(std::string_view text, const std::string& file, const Settings& settings);
+ImportedFile read_collectives(std::string_view text, const std::string& file,
+                              const Settings& settings);
 
 // Any program's log by regular expressions: each names one of our columns and has the number in its
 // first group. Several matches of the column that carries the values are samples (steps, epochs) in

@@ -43,6 +43,9 @@ std::vector<Fabric> read_fabrics(const std::filesystem::path& path) {
     fabric.links = positive(table, row, "links", false);
     fabric.gb_per_s = positive(table, row, "gb_per_s", false);
     fabric.nvls_gb_per_s = positive(table, row, "nvls_gb_per_s", true);
+    fabric.pcie_gb_per_s = positive(table, row, "pcie_gb_per_s", false);
+    const double domain = positive(table, row, "domain", true);
+    fabric.domain = std::isnan(domain) ? 1 : domain;
     fabric.source = text(table, row, "source");
     const re2::RE2 pattern(fabric.matches, re2::RE2::Quiet);
     if (!pattern.ok()) {

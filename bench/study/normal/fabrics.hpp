@@ -3,6 +3,8 @@
 // that NCCL's own model of the hardware has, which is what its rings reach.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -17,10 +19,16 @@ struct Fabric {
   double links = 0;          // of a GPU
   double gb_per_s = 0;       // of a link, in one direction
   double nvls_gb_per_s = 0;  // busbw with NVLink SHARP on 8 GPUs; NaN: has none, or nobody told
+  double pcie_gb_per_s = 0;  // of a GPU, to other hosts
+  double domain = 1;  // GPUs that its links join, also over several hosts; 1: those of a host
   std::string source;
 
   /// GB/s of busbw that a ring reaches.
   double ring() const { return links * gb_per_s; }
+  /// That the best of NCCL's algorithms reaches.
+  double best() const {
+    return std::isnan(nvls_gb_per_s) ? ring() : std::max(ring(), nvls_gb_per_s);
+  }
 };
 
 /// Throws UsageError `file:line:column: what; what is valid`.

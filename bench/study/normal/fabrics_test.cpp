@@ -31,6 +31,9 @@ TEST(Fabrics, AreToldByTheNamesThatNcclTestsPrints) {
 
 TEST(Fabrics, OfNoOneOrOfSeveralAreUnknown) {
   EXPECT_EQ(fabric_name({"NVIDIA GeForce RTX 5090"}), "");
+  EXPECT_EQ(fabric_name({"NVIDIA H200 NVL"}), "") << "a PCIe card, with bridges or without";
+  EXPECT_EQ(fabric_name({"NVIDIA H100 NVL"}), "");
+  EXPECT_EQ(fabric_name({"NVIDIA GH200 480GB"}), "");
   EXPECT_EQ(fabric_name({"AMD Instinct MI300X"}), "");
   EXPECT_EQ(fabric_name({"NVIDIA H200", "NVIDIA A40"}), "");
   EXPECT_EQ(fabric_name({}), "");
@@ -45,16 +48,17 @@ TEST(Fabrics, OneIsNamedOrRefused) {
 
 TEST(Fabrics, WhatIsNoneIsRefusedWithItsPlace) {
   const TemporaryFolder folder;
-  const std::string head = "name,matches,link,links,gb_per_s,nvls_gb_per_s,source\n";
+  const std::string head =
+      "name,matches,link,links,gb_per_s,nvls_gb_per_s,pcie_gb_per_s,domain,source\n";
   const auto refusal = [&](const std::string& row) {
     const auto path = folder.write("fabrics.csv", head + row);
     return message_of<UsageError>([&] { read_fabrics(path); });
   };
-  EXPECT_EQ(refusal("a,b,c,1,2,,s\n"), "");
-  EXPECT_THAT(refusal("a,b,c,0,2,,s\n"), HasSubstr("fabrics.csv:2:7: links: '0'; valid: "));
-  EXPECT_THAT(refusal("a,b,c,1,,,s\n"), HasSubstr("gb_per_s: ''"));
-  EXPECT_THAT(refusal("a,(,c,1,2,,s\n"), HasSubstr("valid: an RE2 expression"));
-  EXPECT_THAT(refusal("a,b,c,1,2,,\n"), HasSubstr("source is empty"));
+  EXPECT_EQ(refusal("a,b,c,1,2,,24,,s\n"), "");
+  EXPECT_THAT(refusal("a,b,c,0,2,,24,,s\n"), HasSubstr("fabrics.csv:2:7: links: '0'; valid: "));
+  EXPECT_THAT(refusal("a,b,c,1,,,24,,s\n"), HasSubstr("gb_per_s: ''"));
+  EXPECT_THAT(refusal("a,(,c,1,2,,24,,s\n"), HasSubstr("valid: an RE2 expression"));
+  EXPECT_THAT(refusal("a,b,c,1,2,,24,,\n"), HasSubstr("source is empty"));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ Expectation within_a_host(const MeasuredLine& line, const Place& place) {
   expectation.source = fabric.source;
   // NVLink SHARP is taken by default where it is, and its figure is for 8 GPUs.
   if (!std::isnan(fabric.nvls_gb_per_s)) {
-    expectation.most = std::max(fabric.nvls_gb_per_s, fabric.ring());
+    expectation.most = fabric.best();
     if (line.ranks == 8) {
       expectation.busbw = fabric.nvls_gb_per_s;
       expectation.factors =
@@ -83,8 +83,15 @@ Expectation between_hosts(const MeasuredLine& line, const Place& place) {
                                 place.rails == 1 ? "" : "s", place.rail_gb_per_s, kOfLineRate);
   network.source = "https://github.com/NVIDIA/nccl-tests/issues/119";
   const Fabric* const fabric = links_of(line, place);
-  if (fabric != nullptr && fabric->ring() < network.busbw) {
-    network.busbw = fabric->ring();
+  const int of_host = std::max(1, line.ranks / std::max(1, line.nodes));
+  if (fabric != nullptr && of_host * fabric->pcie_gb_per_s < network.busbw) {
+    network.busbw = of_host * fabric->pcie_gb_per_s;
+    network.factors = fmt::format("{} GPU{} of a host x {:g} GB/s of PCIe, less than its network",
+                                  of_host, of_host == 1 ? "" : "s", fabric->pcie_gb_per_s);
+    network.source = fabric->source;
+  }
+  if (fabric != nullptr && of_host > 1 && fabric->best() < network.busbw) {
+    network.busbw = fabric->best();
     network.factors = fmt::format("{:g} x {:g} GB/s of {} within a host, less than its network",
                                   fabric->links, fabric->gb_per_s, fabric->link);
     network.source = fabric->source;
@@ -190,7 +197,12 @@ double JudgedLine::share() const {
 }
 
 Expectation expected(const MeasuredLine& line, const Place& place) {
-  return line.nodes > 1 ? between_hosts(line, place) : within_a_host(line, place);
+  if (line.nodes == 0 && !line.in_host_memory) {
+    return unknown("on how many hosts it was is not in it; say it with --set nodes=N");
+  }
+  const Fabric* const fabric = links_of(line, place);
+  const bool one_domain = fabric != nullptr && fabric->domain >= line.ranks;
+  return line.nodes > 1 && !one_domain ? between_hosts(line, place) : within_a_host(line, place);
 }
 
 Judgement judge(const std::vector<MeasuredLine>& lines, const Place& place,

@@ -24,7 +24,7 @@ struct MeasuredLine {
   std::string algorithm, transport;
   std::int64_t bytes = 0;  // of a rank's buffer
   int ranks = 0;
-  int nodes = 1;
+  int nodes = 1;  // 0: not known
   double seconds = 0;
   bool in_host_memory = false;
 

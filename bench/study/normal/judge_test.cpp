@@ -73,8 +73,28 @@ TEST(Judge, BetweenHostsByTheNetwork) {
   EXPECT_EQ(of(line(40, 32, 4), place("nvlink3-a100", 200)).verdict, Normality::fast);
   EXPECT_EQ(of(line(40, 16, 2), place("nvlink3-a100", 200)).verdict, Normality::normal)
       << "a tree over two hosts";
-  const Judgement within = of(line(236, 32, 4), place("nvlink3-a100", 400, 8));
+  const Judgement within = of(line(150, 32, 4), place("nvlink3-a800", 400, 8));
   EXPECT_THAT(within.sentence, HasSubstr("within a host, less than its network"));
+  EXPECT_THAT(of(line(150, 32, 4), place("nvlink4-h100", 400, 8)).sentence,
+              HasSubstr("of the 384 GB/s that is expected: 8 rails x 50 GB/s x 0.96"));
+}
+
+TEST(Judge, AGpuFeedsNoMoreThanItsOwnPcie) {
+  const Judgement alone = of(line(50, 2, 2), place("nvlink4-h100", 400, 4));
+  EXPECT_EQ(alone.verdict, Normality::normal);
+  EXPECT_THAT(alone.sentence, HasSubstr("1 GPU of a host x 48 GB/s of PCIe"));
+}
+
+TEST(Judge, LinksOverSeveralHostsAreOneDomain) {
+  EXPECT_EQ(of(line(834, 72, 18), place("nvlink5-gb200")).verdict, Normality::normal);
+  EXPECT_EQ(of(line(400, 72, 18), place("nvlink5-gb200")).verdict, Normality::slow);
+  EXPECT_EQ(of(line(400, 144, 36), place("nvlink5-gb200")).verdict, Normality::unknown);
+}
+
+TEST(Judge, OnHowManyHostsNobodySaysIsNotGuessed) {
+  const Judgement judgement = of(line(150, 16, 0), place("nvlink4-h100"));
+  EXPECT_EQ(judgement.verdict, Normality::unknown);
+  EXPECT_THAT(judgement.sentence, HasSubstr("--set nodes=N"));
 }
 
 TEST(Judge, AsOverSomeOfItsRails) {

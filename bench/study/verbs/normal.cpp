@@ -56,7 +56,7 @@ void add_line(const ResultRow& row, double seconds, Subject& subject) {
   line.transport = row.get("transport");
   line.bytes = static_cast<std::int64_t>(number_in(row, "size_bytes"));
   line.ranks = whole_in(row, "ranks", 0);
-  line.nodes = whole_in(row, "nodes", 1);
+  line.nodes = whole_in(row, "nodes", 0);
   line.seconds = seconds;
   line.in_host_memory = row.get("memory") != "device";
   subject.uses_gpus |= !line.in_host_memory;
@@ -81,12 +81,14 @@ Subject subject_of_log(const NormalOptions& options) {
   const std::string text = read_foreign(options.what);
   const std::string file = options.what.string();
   const std::vector<Settings> settings = parse_settings(options.settings, allreduce_schema(), 1);
-  const bool osu = text.find("# OSU ") != std::string::npos;
-  const ImportedFile read =
-      osu ? read_osu(text, file, settings.front()) : read_nccl_tests(text, file, settings.front());
+  const ImportedFile read = read_collectives(text, file, settings.front());
   Subject subject;
   subject.gpus = texts_in(read.key, "gpus");
   subject.evidence = evidence_in(text);
+  Console console(/*speaks=*/true, /*quiet=*/true);
+  for (const Remark& finding : read.findings) {
+    console.warn(printable(fmt::format("{}:{}: {}", file, finding.line, finding.what)));
+  }
   for (const ImportedLaunch& launch : read.launches) {
     for (std::size_t i = 0; i < launch.cases.size(); ++i) {
       const ImportedCase one = launch.cases[i];

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
@@ -45,11 +48,18 @@ std::string with(const std::string& text, const std::string& from, const std::st
 /// With what stands below a whole table.
 ImportedFile read(const std::string& text, const Settings& settings = {}) {
   const bool whole = text.starts_with('{') || text.ends_with(kFoot);
-  return read_nccl_tests(whole ? text : text + kFoot, "run.log", settings);
+  return read_collectives(whole ? text : text + kFoot, "run.log", settings);
 }
 
 std::string refusal(const std::string& text, const Settings& settings = {}) {
   return message_of<UsageError>([&] { read(text, settings); });
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) all.push_back(line);
+  return all;
 }
 
 ImportedCase only_case(const ImportedFile& file, std::size_t place = 0) {
@@ -145,21 +155,21 @@ TEST(NcclTests, CountsNoTimeOfAWrongResultAndKeepsAnUncheckedOne) {
   EXPECT_EQ(only_case(unchecked, 1).seconds.size(), 1U);
 }
 
-TEST(NcclTests, HasNoZeroForATimeThatIsNone) {
+TEST(NcclTests, HasNoRowForATimeThatIsNone) {
   for (const std::string none : {"-nan", "N/A", "0.00", "inf", "203,2"}) {
     const ImportedFile file = read(kMethod + kDevices + kHead + with(kMiB, "203.2", none));
-    EXPECT_EQ(only_case(file).row.get("status"), "failed") << none;
-    EXPECT_THAT(only_case(file).seconds, IsEmpty()) << none;
+    ASSERT_EQ(file.launches.at(0).cases.size(), 1U) << none;
+    EXPECT_EQ(only_case(file).row.get("placement"), "in_place") << none;
     EXPECT_EQ(file.findings.size(), 1U) << none;
     EXPECT_EQ(file.findings[0].line, 12U) << none;
   }
 }
 
-TEST(NcclTests, ReportsABusBandwidthThatDoesNotFollow) {
+TEST(NcclTests, HasNoRowForABusBandwidthThatDoesNotFollow) {
   const ImportedFile file = read(kMethod + kDevices + kHead + with(kMiB, "7.74", "7.82"));
   ASSERT_EQ(file.findings.size(), 1U);
-  EXPECT_THAT(file.findings[0].what,
-              HasSubstr("busbw 7.82 is printed, but 7.74 GB/s follow from 203.2 us"));
+  EXPECT_THAT(file.findings[0].what, HasSubstr("busbw 7.82 are printed, but 5.16 and 7.74 GB/s"));
+  EXPECT_EQ(file.launches.at(0).cases.size(), 1U);
   // Rounding alone is no contradiction: a time to the microsecond, a rate to a tenth.
   const ImportedFile rounded =
       read(kMethod + kDevices + kHead +
@@ -174,7 +184,7 @@ TEST(NcclTests, ListsLinesThatAreNoResults) {
            "           0             0     float     sum      -1     5.70    0.00    0.00      0 "
            "5.54    0.00    0.00      0\n");
   ASSERT_EQ(file.findings.size(), 2U);
-  EXPECT_THAT(file.findings[0].what, HasSubstr("4 words where the table's head has 13"));
+  EXPECT_THAT(file.findings[0].what, HasSubstr("4 words are no row of the table above"));
   EXPECT_EQ(file.findings[0].line, 12U);
   EXPECT_THAT(file.findings[1].what, HasSubstr("nothing is moved"));
   EXPECT_EQ(file.launches.at(0).cases.size(), 2U);
@@ -182,14 +192,14 @@ TEST(NcclTests, ListsLinesThatAreNoResults) {
 
 TEST(NcclTests, SaysThatAnOutputIsCut) {
   const std::string cut = kMethod + kDevices + kHead + kMiB;
-  const ImportedFile file = read_nccl_tests(cut, "run.log", {});
+  const ImportedFile file = read_collectives(cut, "run.log", {});
   EXPECT_EQ(only_case(file).seconds.size(), 1U) << "what is there counts";
   ASSERT_EQ(file.findings.size(), 1U);
   EXPECT_EQ(file.findings[0].line, 12U);
   EXPECT_THAT(file.findings[0].what, HasSubstr("it is cut"));
-  EXPECT_THAT(read_nccl_tests(cut + "# Out of bounds values : 0 OK\n", "run.log", {}).findings,
+  EXPECT_THAT(read_collectives(cut + "# Out of bounds values : 0 OK\n", "run.log", {}).findings,
               IsEmpty());
-  const ImportedFile first = read_nccl_tests(cut + cut + kFoot, "run.log", {});
+  const ImportedFile first = read_collectives(cut + cut + kFoot, "run.log", {});
   ASSERT_EQ(first.findings.size(), 1U) << "of two starts, the first";
   EXPECT_EQ(first.findings[0].line, 12U);
 }
@@ -207,11 +217,24 @@ TEST(NcclTests, LeavesOutSingletonsAndOtherCollectives) {
   EXPECT_THAT(gather.findings[0].what, HasSubstr("all_gather_perf are left out"));
 }
 
-TEST(NcclTests, TakesTheNumberOfRanksFromTheUserWhereTheFileHasNone) {
-  EXPECT_THAT(refusal(kMethod + kHead + kMiB), HasSubstr("add --set ranks=N"));
-  EXPECT_EQ(only_case(read(kMethod + kHead + kMiB, {{"ranks", "4"}})).row.get("ranks"), "4");
+TEST(NcclTests, TakesTheNumberOfRanksFromTheNumbersWhereNoListIsWhole) {
+  const std::string last =
+      "#  Rank  3 Group  0 Pid 6734 on node-gq73 device  1 [0x05] NVIDIA H100\n";
+  for (const std::string& list : {std::string(), last}) {
+    const ImportedCase one = only_case(read(kMethod + list + kHead + kMiB));
+    EXPECT_EQ(one.row.get("ranks"), "4");
+    EXPECT_EQ(one.row.get("nodes"), "") << "of one that was cut nobody knows";
+  }
   EXPECT_THAT(refusal(kMethod + kDevices + kHead + kMiB, {{"ranks", "8"}}),
               HasSubstr("--set ranks=8: run.log says 4"));
+  // Small ones fit many.
+  const std::string small =
+      "     8192        2048     float     sum      -1    20.1    0.41    0.76      0    20.0    "
+      "0.41 "
+      "   0.76      0\n";
+  EXPECT_THAT(refusal(kMethod + kHead + small),
+              HasSubstr("ranks fit its numbers; add --set ranks=N"));
+  EXPECT_EQ(only_case(read(kMethod + kHead + small, {{"ranks", "16"}})).row.get("ranks"), "16");
 }
 
 TEST(NcclTests, HasTheRanksAndHostsOfTheFirstOfSeveralGroups) {
@@ -220,9 +243,118 @@ TEST(NcclTests, HasTheRanksAndHostsOfTheFirstOfSeveralGroups) {
     devices = with(devices, fmt::format("Rank  {} Group  0", rank),
                    fmt::format("Rank  {} Group  1", rank));
   }
-  const ImportedCase one = only_case(read(kMethod + devices + kHead + kMiB));
+  const std::string row = with(with(kMiB, "7.74", "5.16"), "7.59", "5.06");
+  const ImportedCase one = only_case(read(kMethod + devices + kHead + row));
   EXPECT_EQ(one.row.get("ranks"), "2");
   EXPECT_EQ(one.row.get("nodes"), "1");
+}
+
+/// In each form in which launchers, terminals and people put something before lines.
+TEST(NcclTests, IsReadBehindWhateverStandsBeforeItsLines) {
+  const std::string log = kMethod + kDevices + kHead + kMiB + kFoot;
+  for (const std::string prefix : {" 0: ",
+                                   "[1,0]<stdout>:",
+                                   "[1,0]<stdout>: ",
+                                   "[prterun-a-1@1,0]<stdout>: ",
+                                   "[0]<stdout>:",
+                                   "[0] ",
+                                   "node-1: ",
+                                   "[default0]:",
+                                   "worker-0  | ",
+                                   "[pod/nccl-launcher-x7/mpi] ",
+                                   "Thu Jul 20 17:06:33 2023[1,0]<stdout>:",
+                                   "2024-05-01T10:00:00.123456Z ",
+                                   "2024-05-01 10:00:00,123 INFO ",
+                                   "[2024-05-01 10:00:00] ",
+                                   "1714557600.123 ",
+                                   "> ",
+                                   "> > ",
+                                   "| ",
+                                   "    ",
+                                   "\t",
+                                   "INFO:root:",
+                                   "(launcher pid=17) ",
+                                   "May 01 10:00:00 node nccl[17]: "}) {
+    std::string text;
+    for (const std::string& line : lines(log)) text += prefix + line + "\n";
+    const ImportedFile file = read_collectives(text, "run.log", {});
+    ASSERT_EQ(file.launches.size(), 1U) << prefix;
+    ASSERT_EQ(file.launches[0].cases.size(), 2U) << prefix;
+    EXPECT_THAT(file.findings, IsEmpty()) << prefix;
+    const ResultRow& row = only_case(file).row;
+    EXPECT_EQ(row.get("ranks") + " " + row.get("nodes") + " " + row.get("size_bytes"),
+              "4 2 1048576")
+        << prefix;
+  }
+}
+
+TEST(NcclTests, IsReadWithoutItsHashesAndWithoutABlankTooMany) {
+  std::string text;
+  for (std::string line : lines(kMethod + kDevices + kHead + kMiB + kFoot)) {
+    std::erase(line, '#');
+    const auto twice = [](char a, char b) { return a == ' ' && b == ' '; };
+    line.erase(std::unique(line.begin(), line.end(), twice), line.end());
+    text += line + "\n";
+  }
+  const ImportedFile file = read(text + kFoot);
+  EXPECT_EQ(file.launches.at(0).cases.size(), 2U);
+  EXPECT_THAT(file.findings, IsEmpty());
+}
+
+TEST(NcclTests, LeavesOutWhatItsNumbersSayIsNoAllreduce) {
+  const auto left_out = [](const std::string& row) {
+    const ImportedFile file = read(kMethod + kDevices + kHead + row);
+    EXPECT_THAT(file.launches, IsEmpty()) << row;
+    return file.findings.empty() ? "" : file.findings.back().what;
+  };
+  EXPECT_THAT(
+      left_out("1048576 262144 float sum -1 203.2 5.16 3.87 0 207.2 5.06 3.80 0\n"),
+      HasSubstr(
+          "busbw/algbw is 0.750 = 3/4, as of a reduce_scatter, allgather or alltoall of 4 ranks"));
+  EXPECT_THAT(left_out("1048576 262144 float sum 0 203.2 5.16 5.16 0 207.2 5.06 5.06 0\n"),
+              HasSubstr("a broadcast, reduce or sendrecv"));
+  EXPECT_THAT(left_out("1048576 65536 float sum -1 203.2 5.16 7.74 0 207.2 5.06 7.59 0\n"),
+              HasSubstr("1048576 B are not 65536 of float, but of several ranks"));
+  EXPECT_THAT(left_out("1048576 262144 float none -1 203.2 5.16 7.74 0 207.2 5.06 7.59 0\n"),
+              HasSubstr("no reduction"));
+  EXPECT_THAT(left_out("1048576 262144 float sum -1 203.2 6.16 7.74 0 207.2 6.06 7.59 0\n"),
+              HasSubstr("agree in no way"));
+  EXPECT_THAT(left_out("1048576 262144 float sum -1 203.2 5.16 6.45 0 207.2 5.06 6.33 0\n"),
+              HasSubstr("as of no collective of 4 ranks"));
+}
+
+TEST(NcclTests, SaysHowFarItCame) {
+  EXPECT_THAT(read_collectives("hello\n", "a", {}).findings.at(0).what,
+              HasSubstr("no line has the size"));
+  const ImportedFile file = read_collectives(kMethod + kDevices + kHead + "Killed\n", "a", {});
+  EXPECT_EQ(file.findings.at(0).line, 10U);
+  EXPECT_THAT(file.findings[0].what,
+              HasSubstr("the head of a table is followed by no row of numbers"));
+  EXPECT_THAT(file.findings[0].what, HasSubstr("'#        (B)"));
+}
+
+TEST(NcclTests, ReadsMscclppWithoutTypeAndMillisecondsWithoutAUnit) {
+  const ImportedFile mscclpp =
+      read_collectives(kDevices +
+                           "#                  in-place                       out-of-place\n"
+                           "#       size         count     time   algbw   busbw  #wrong     time   "
+                           "algbw   busbw  #wrong\n"
+                           "     1048576        262144    203.2    5.16    7.74      0    207.2    "
+                           "5.06    7.59      0\n",
+                       "run.log", {});
+  EXPECT_EQ(only_case(mscclpp).row.get("placement"), "in_place");
+  EXPECT_EQ(only_case(mscclpp).row.get("dtype"), "float");
+  const ImportedFile old = read_collectives(
+      "#   Device  0 ->  0 [0x0a] GeForce GTX TITAN X\n#   Device  1 ->  1 [0x09] GeForce GTX "
+      "TITAN X\n"
+      "#      bytes             N    type      op     time  algbw  busbw      res     time  algbw  "
+      "busbw      res\n"
+      "    10000000      10000000    char     sum    1.628   6.14   6.14    0e+00    1.932   5.18  "
+      " 5.18    0e+00\n" +
+          kFoot,
+      "run.log", {});
+  EXPECT_THAT(only_case(old).seconds, ElementsAre(1.628 / 1e3));
+  EXPECT_EQ(only_case(old).row.get("ranks"), "2");
 }
 
 TEST(NcclTests, FindsNothingInOtherText) {
@@ -247,29 +379,33 @@ TEST(NcclTestsJson, ReadsWhatDashJWrites) {
   EXPECT_THAT(only_case(file).seconds, ElementsAre(203.2 / 1e6));
   EXPECT_EQ(only_case(file).row.get("ranks"), "4") << "a process of two GPUs lists its first";
   EXPECT_EQ(only_case(file).row.get("nodes"), "2");
-  EXPECT_EQ(only_case(file, 1).row.get("status"), "failed");
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_THAT(file.findings[0].what,
+              HasSubstr("results[0]: in_place: time: 'nan' is not a number"));
   EXPECT_EQ(file.treatment.at("nccl").value, "2.27.3");
   EXPECT_EQ(file.launches[0].command.size(), 5U);
 }
 
 TEST(NcclTestsJson, HasTheRanksAndHostsOfTheFirstOfSeveralGroups) {
-  const ImportedCase one =
-      only_case(read(with(kJson, R"("rank":2,"group":0)", R"("rank":2,"group":1)")));
+  const ImportedCase one = only_case(read(
+      with(with(kJson, R"("rank":2,"group":0)", R"("rank":2,"group":1)"), "7.740472", "5.160315")));
   EXPECT_EQ(one.row.get("ranks"), "2");
   EXPECT_EQ(one.row.get("nodes"), "1");
 }
 
-TEST(NcclTestsJson, TakesSingleTimesAsSamples) {
-  const std::string text = with(
-      kJson, R"("in_place")",
-      R"("out_of_place_per_iter":{"min_us":200,"times_us":[200.0,210.0,"nan",205.5]},"in_place")");
+TEST(NcclTestsJson, TakesSingleTimesAsSamplesButForSkippedOnes) {
+  const std::string text = with(kJson, R"("in_place")",
+                                R"("out_of_place_per_iter":{"min_us":200,"skipped_iterations":1,)"
+                                R"("times_us":[400,200.0,210.0,"nan",205.5]},"in_place")");
   EXPECT_THAT(only_case(read(text)).seconds, ElementsAre(200 / 1e6, 210 / 1e6, 205.5 / 1e6));
 }
 
 TEST(NcclTestsJson, HasNoNumberOfRanksThatWrapsAround) {
   const std::string many = with(with(kJson, "\"ngpus\":2", "\"ngpus\":2147483647"),
                                 "\"nthreads\":1", "\"nthreads\":2147483647");
-  EXPECT_EQ(only_case(read(with(many, "\"rank\":2", "\"rank\":0"))).row.get("ranks"), "16777216");
+  const ImportedFile file = read(with(many, "\"rank\":2", "\"rank\":0"));
+  EXPECT_EQ(only_case(file).row.get("ranks"), "4") << "by the numbers";
+  EXPECT_THAT(file.findings.at(0).what, HasSubstr("16777216 ranks are known"));
 }
 
 TEST(NcclTestsJson, RefusesWhatItIsNot) {

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 const Settings kFour{{"ranks", "4"}};
 
 ImportedFile read(const std::string& text, const Settings& settings = kFour) {
-  return read_osu(text, "osu.log", settings);
+  return read_collectives(text, "osu.log", settings);
 }
 
 TEST(Osu, ReadsTheShortTable) {
@@ -97,15 +97,51 @@ TEST(Osu, CountsNoTimeOfAFailedValidationOrOfNoNumber) {
       "4                       1.34              Pass\n8                       1.30              "
       "Fail\n"
       "16                      -nan              Pass\n32                      1,30              "
-      "Pass\n"
-      "64                      1.30\n");
-  EXPECT_EQ(file.launches.at(0).cases.at(1).row.get("status"), "wrong");
-  EXPECT_EQ(file.launches[0].cases.at(2).row.get("status"), "failed");
-  EXPECT_EQ(file.launches[0].cases.at(3).row.get("status"), "failed");
-  EXPECT_THAT(file.launches[0].cases[2].seconds, IsEmpty());
-  ASSERT_EQ(file.findings.size(), 4U);
+      "Pass\n");
+  ASSERT_EQ(file.launches.at(0).cases.size(), 2U);
+  EXPECT_EQ(file.launches[0].cases[1].row.get("status"), "wrong");
+  EXPECT_THAT(file.launches[0].cases[1].seconds, IsEmpty());
+  ASSERT_EQ(file.findings.size(), 3U);
   EXPECT_EQ(file.findings[1].line, 5U);
-  EXPECT_THAT(file.findings[3].what, HasSubstr("2 words where the table's head has 3"));
+  EXPECT_THAT(file.findings[2].what, HasSubstr("write the decimal point as ."));
+}
+
+TEST(Osu, ReadsColumnsThatTheHeadForgets) {
+  const ImportedFile file = read(
+      "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Datatype: MPI_CHAR.\n# Size       Avg "
+      "Latency(us)\n"
+      "1                      50.89             18.27             89.23        1000\n");
+  EXPECT_THAT(file.launches.at(0).cases.at(0).seconds, ElementsAre(50.89 / 1e6));
+  EXPECT_DOUBLE_EQ(std::stod(file.launches[0].cases[0].row.get("skew_seconds")),
+                   (89.23 - 18.27) / 1e6);
+  const ImportedFile percentiles = read(
+      "# OSU MPI Allreduce Latency Test v7.5\n"
+      "# Size Avg Latency(us) P50 Tail Lat(us) P90 Tail Lat(us) P99 Tail Lat(us)\n"
+      "[1,0]<stdout>:1024 46.39 40.00 50.00 90.00\n");
+  EXPECT_THAT(percentiles.launches.at(0).cases.at(0).seconds, ElementsAre(46.39 / 1e6));
+}
+
+TEST(Osu, IsNotGuessedWithoutATitle) {
+  EXPECT_THAT(read("# Size       Avg Latency(us)\n4                       1.34\n").launches,
+              IsEmpty());
+}
+
+TEST(Imb, ReadsAllreduceAndItsRanks) {
+  const std::string head = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n";
+  const ImportedFile file = read(
+      "#    Intel(R) MPI Benchmarks 2021.6, MPI-1 part\n# Benchmarking PingPong \n# #processes = 2 "
+      "\n" +
+          head + "1024 1000 1 2 1.5\n# Benchmarking Allreduce \n# #processes = 144 \n" + head +
+          "            0         1000         0.03         0.03         0.03\n"
+          "      1048576           40       432.20       461.07       447.59\n",
+      {});
+  ASSERT_EQ(file.launches.size(), 1U);
+  ASSERT_EQ(file.launches[0].cases.size(), 1U);
+  const ImportedCase& one = file.launches[0].cases[0];
+  EXPECT_THAT(one.seconds, ElementsAre(447.59 / 1e6));
+  EXPECT_EQ(one.row.get("ranks"), "144");
+  ASSERT_EQ(file.findings.size(), 2U);
+  EXPECT_THAT(file.findings[0].what, HasSubstr("'Benchmarking PingPong ' is left out"));
 }
 
 TEST(Osu, LeavesOutOtherBenchmarks) {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/import/collectives/collective_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "kernels/read_number.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr std::string_view kProgram = "all_reduce_perf";
+
+std::size_t whole(const std::string& text) { return read_number<std::size_t>(text).value_or(0); }
+
+/// The type that has so many bytes, where none is printed.
+std::string type_of(const PrintedRow& row) {
+  if (!row.type.empty()) return row.type;
+  constexpr std::array<std::string_view, 9> kTypes{"", "int8", "half", "",      "float",
+                                                   "", "",     "",     "double"};
+  return std::string(kTypes.at(whole(row.bytes) / whole(row.count)));
+}
+
+ResultRow described(const CollectiveRun& run, const PrintedResult& one, int ranks) {
+  ResultRow row(allreduce_schema());
+  row.set("dtype", type_of(*one.row)).set("op", one.row->redop.empty() ? "sum" : one.row->redop);
+  row.set("placement", one.placement).set("size_bytes", one.row->bytes).set("ranks", ranks);
+  // Of a list that was cut nobody knows how many hosts it had.
+  const bool is_whole = run.hints.ranks == ranks;
+  if (is_whole && !run.hosts.empty()) row.set("nodes", run.hosts.size());
+  return row;
+}
+
+}  // namespace
+
+bool CollectiveRun::add_device(int rank, int group, std::string_view host) {
+  if (devices.empty()) first_group = group;
+  if (!devices.emplace(group, rank).second) return false;
+  if (!host.empty() && group == first_group) hosts.emplace(host);
+  return true;
+}
+
+void CollectiveRun::end(const std::string& file, const Settings& settings,
+                        ImportedFile& result) const {
+  const auto find = [&](std::size_t line, std::string what) {
+    result.findings.push_back({line, std::move(what)});
+  };
+  if (rows.empty() || are_several) return;
+  if (!program.empty() && program.find(kProgram) == std::string::npos) {
+    return find(rows.front().line,
+                fmt::format("results of {} are left out: allreduce.csv holds those of {}", program,
+                            kProgram));
+  }
+  CollectiveRun run = *this;
+  int highest = -1;
+  for (const auto& [group, rank] : devices) highest = std::max(highest, rank);
+  const auto listed =
+      static_cast<int>(std::ranges::count(devices, first_group, &std::pair<int, int>::first));
+  const bool is_whole = listed > 0 && highest < static_cast<int>(devices.size());
+  run.hints.ranks = ranks      ? ranks
+                    : is_whole ? std::optional<int>(listed)
+                               : read_number<int>(setting(settings, "ranks"));
+  const ReadTable table = read_table(rows, run.hints, file);
+  std::ranges::copy(table.findings, std::back_inserter(result.findings));
+  if (table.results.empty()) return;
+  const bool says_no_place = fails_at > 0 && !table.results.front().counts_wrong;
+  ImportedLaunch launch{{}, command};
+  for (const PrintedResult& one : table.results) {
+    ImportedCase& made = launch.cases.emplace_back(described(run, one, table.ranks),
+                                                   std::vector<double>{one.seconds});
+    ResultRow& row = made.row;
+    apply(settings, row, file);
+    set_where_empty(row, "algorithm", "native");
+    set_where_empty(row, "transport", "nccl");
+    set_where_empty(row, "memory", "device");
+    set_where_empty(row, "mode", graph ? "pipelined_graph" : "pipelined");
+    row.set("note", "mean of its operations, as nccl-tests prints it");
+    if (const auto its = single.find({one.row->line, one.placement}); its != single.end()) {
+      made.seconds = its->second;
+      row.set("note", "single operations, as nccl-tests -I writes them");
+    }
+    const bool is_wrong = one.counts_wrong && decimal_of(one.wrong).value_or(0) > 0;
+    if (!is_wrong && !says_no_place) continue;
+    made.seconds.clear();
+    row.set("status", "wrong");
+    row.set("note", is_wrong ? fmt::format("{} wrong elements", one.wrong)
+                             : "nccl-tests found values out of bounds, and does not say at which "
+                               "of the sizes");
+    if (is_wrong) {
+      find(one.row->line,
+           fmt::format("{}: {}: the time counts for nothing", one.placement, row.get("note")));
+    }
+  }
+  if (says_no_place) find(fails_at, launch.cases.front().row.get("note"));
+  if (table.ranks == 1) {
+    result.remarks.push_back(fmt::format("{}: one rank moves nothing over any link", file));
+  }
+  if (!ended) {
+    find(rows.back().line,
+         "the output ends here, without 'Out of bounds values' and 'Avg bus bandwidth': it is cut, "
+         "and more sizes may have followed");
+  }
+  result.launches.push_back(std::move(launch));
+}
+
+}  // namespace scalebench

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// One start of all_reduce_perf or one of its kin, whether its text or its JSON is read: who took
+// part, what it printed, and the launch that this becomes.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/study/import/collectives/printed_table.hpp"
+#include "bench/study/import/imported_case.hpp"
+
+namespace scalebench {
+
+struct CollectiveRun {
+  std::string program = {};  // empty: not said, as before 2.17
+  bool graph = false;
+  std::set<std::pair<int, int>> devices = {};  // that are listed: group, rank
+  std::set<std::string> hosts = {};            // of the first group
+  int first_group = 0;
+  std::optional<int> ranks = {};  // instead of counting the listed ones
+  bool are_several = false;       // runs of one rank each, side by side
+  TableHints hints = {};
+  std::vector<PrintedRow> rows = {};
+  bool ended = false;        // by the lines that stand below a whole table
+  std::size_t fails_at = 0;  // line that says "FAILED"
+  std::vector<std::string> command = {};
+  /// Single times in seconds, by the row's line and placement.
+  std::map<std::pair<std::size_t, std::string_view>, std::vector<double>> single = {};
+
+  /// One of the list. False: this rank of its group was there already.
+  bool add_device(int rank, int group, std::string_view host);
+  /// Adds the launch, and what speaks against parts of it.
+  void end(const std::string& file, const Settings& settings, ImportedFile& result) const;
+};
+
+}  // namespace scalebench

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON of nccl-tests' -J. Its `env`, a dump of the whole environment, is never kept: it holds
+// secrets.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+
+#include "bench/study/import/collectives/collective_run.hpp"
+#include "bench/study/import/collectives/readers.hpp"
+#include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
+
+namespace scalebench {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kLatestVersion = 3;
+
+int whole(const json& object, const char* name, int otherwise) {
+  const json& value = member(object, name);
+  return whole_number<int>(value).value_or(otherwise);
+}
+
+/// Of all groups. Versions differ in whether each rank of a process is listed or only its first.
+int ranks_of(const json& config, const std::vector<int>& listed) {
+  constexpr std::int64_t kMost = 1 << 24;  // more than anybody has
+  const std::int64_t threads = std::clamp<std::int64_t>(whole(config, "nthreads", 1), 1, kMost);
+  const std::int64_t gpus = std::clamp<std::int64_t>(whole(config, "ngpus", 1), 1, kMost);
+  const std::int64_t last = std::clamp<std::int64_t>(std::ranges::max(listed), 0, kMost);
+  const std::int64_t ranks = last % (threads * gpus) == 0 ? last + threads * gpus : last + 1;
+  return static_cast<int>(std::min(ranks, kMost));
+}
+
+void read_config(const json& config, CollectiveRun& run, std::set<std::string>& gpus) {
+  run.graph = decimal_of(member_text(config, "graph")).value_or(0) > 0;
+  std::vector<int> listed, groups;
+  for (const json& device : member(config, "devices")) {
+    listed.push_back(whole(device, "rank", 0));
+    groups.push_back(whole(device, "group", 0));
+    run.add_device(listed.back(), groups.back(), member_text(device, "hostname"));
+    gpus.insert(member_text(device, "device_info"));
+  }
+  if (listed.empty()) return;
+  const double share = static_cast<double>(std::ranges::count(groups, groups.front())) /
+                       static_cast<double>(groups.size());
+  run.ranks = static_cast<int>(std::lround(ranks_of(config, listed) * share));
+}
+
+/// In seconds, without those that -K leaves out.
+std::vector<double> single_times(const json& per_iter) {
+  std::vector<double> seconds;
+  const json& all = member(per_iter, "times_us");
+  const auto skipped =
+      static_cast<std::size_t>(std::max(0, whole(per_iter, "skipped_iterations", 0)));
+  for (std::size_t i = skipped; all.is_array() && i < all.size(); ++i) {
+    if (all[i].is_number() && all[i].get<double>() > 0)
+      seconds.push_back(all[i].get<double>() / 1e6);
+  }
+  return seconds;
+}
+
+/// The number of the result, from 1, stands for its line: the file is one line as nccl-tests writes
+/// it.
+void read_result(const json& result, std::size_t number, CollectiveRun& run) {
+  PrintedRow row{number,
+                 member_text(result, "size"),
+                 member_text(result, "count"),
+                 member_text(result, "type"),
+                 member_text(result, "redop"),
+                 {}};
+  for (const std::string placement : {"out_of_place", "in_place"}) {
+    const json& body = member(result, placement.c_str());
+    if (body.is_null()) continue;  // of a replayed trace
+    const std::string wrong = member_text(body, "nwrong");
+    for (const std::string& cell :
+         {member_text(body, "time") + member_text(body, "cpu_time"), member_text(body, "alg_bw"),
+          member_text(body, "bus_bw"), wrong.substr(0, wrong.find('.'))}) {
+      row.cells.push_back(cell.empty() ? "N/A" : cell);
+    }
+    std::vector<double> single = single_times(member(result, (placement + "_per_iter").c_str()));
+    const std::string_view name = placement == "in_place" ? "in_place" : "out_of_place";
+    if (!single.empty()) run.single[{number, name}] = std::move(single);
+  }
+  run.hints.in_place_only = member(result, "out_of_place").is_null();
+  run.rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+ImportedFile read_nccl_json(std::string_view text, const std::string& file,
+                            const Settings& settings) {
+  const json document = parse_json(text, file);
+  const int version = whole(document, "version", 0);
+  if (version > kLatestVersion) {
+    fail<UsageError>("{}: version {} of the JSON of nccl-tests; this program knows 1 to {}", file,
+                     version, kLatestVersion);
+  }
+  ImportedFile result;
+  CollectiveRun run;
+  std::set<std::string> gpus;
+  for (const json& word : member(document, "args")) {
+    if (word.is_string()) run.command.push_back(word.get<std::string>());
+  }
+  if (!run.command.empty()) run.program = run.command.front();
+  read_config(member(document, "config"), run, gpus);
+  run.ended = true;
+  const json& results = member(document, "results");
+  for (std::size_t i = 0; results.is_array() && i < results.size(); ++i) {
+    read_result(results[i], i + 1, run);
+  }
+  run.end(file, settings, result);
+  for (Remark& finding : result.findings) {
+    if (finding.line == 0) continue;
+    finding.what = fmt::format("results[{}]: {}", finding.line - 1, finding.what);
+    finding.line = 0;
+  }
+  if (!gpus.empty()) result.key["gpus"] = Fact::of(gpus);
+  if (const int nccl = whole(document, "nccl_version", 0); nccl > 0) {
+    result.treatment["nccl"] =
+        Fact::of(fmt::format("{}.{}.{}", nccl / 10000, nccl / 100 % 100, nccl % 100));
+  }
+  return result;
+}
+
+}  // namespace scalebench

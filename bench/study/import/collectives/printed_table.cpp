@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/study/import/collectives/printed_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "bench/record/columns.hpp"
+#include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
+
+namespace scalebench {
+namespace {
+
+constexpr int kMostTried = 1 << 14;  // that are looked for behind a factor
+
+bool is_digits(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_word(std::string_view word) {
+  return !word.empty() && std::isalpha(static_cast<unsigned char>(word.front())) != 0 &&
+         !is_cell(word);
+}
+
+/// The size that a word is, or ends with: "[1,0]<stdout>:8388608".
+std::string_view size_in(std::string_view word) {
+  if (is_digits(word)) return word;
+  const std::size_t at = word.find_last_of(":>])");
+  if (at == std::string_view::npos || !is_digits(word.substr(at + 1))) return "";
+  const bool is_time =
+      word.substr(0, at).find_first_not_of("0123456789:") == std::string_view::npos;
+  return is_time ? "" : word.substr(at + 1);
+}
+
+/// A rate to two or three digits, from a time to four: how far apart both may be. `slack`: what the
+/// rounding of another number adds.
+bool agrees(const PrintedNumber& printed, double follows, const PrintedNumber& time,
+            double slack = 0) {
+  const double of_time = follows * time.half_unit / time.value;
+  return std::abs(printed.value - follows) <= 1.01 * (printed.half_unit + of_time + slack) + 1e-9;
+}
+
+/// Where time, algbw and busbw of a placement stand among the cells; wrong elements behind them.
+struct Place {
+  std::size_t time = 0, algbw = 0, busbw = 0;
+  std::optional<std::size_t> wrong;
+};
+using Layout = std::vector<Place>;
+
+/// As the head has them; empty where it does not.
+Layout layout_of(const std::vector<std::string>& head) {
+  Layout layout;
+  for (std::size_t i = 0; i < head.size(); ++i) {
+    const std::string_view name = head[i];
+    if (name == "time" || name == "cputime") layout.push_back({i, 0, 0, {}});
+    if (layout.empty()) continue;
+    if (name == "algbw") layout.back().algbw = i;
+    if (name == "busbw") layout.back().busbw = i;
+    if (name == "#wrong" || name == "wrong" || name == "error" || name == "res") {
+      layout.back().wrong = i;
+    }
+  }
+  std::erase_if(layout, [](const Place& place) { return place.algbw == 0 || place.busbw == 0; });
+  return layout;
+}
+
+/// All that so many cells may be: a root, and three or four of each of one or two placements.
+std::vector<Layout> layouts_of(std::size_t cells) {
+  std::vector<Layout> layouts;
+  for (const std::size_t root : {0, 1}) {
+    for (const std::size_t width : {4, 3}) {
+      for (const std::size_t places : {1, 2}) {
+        if (root + width * places != cells) continue;
+        Layout& layout = layouts.emplace_back();
+        for (std::size_t at = root; at < cells; at += width) {
+          layout.push_back({at, at + 1, at + 2, {}});
+          if (width == 4) layout.back().wrong = at + 3;
+        }
+      }
+    }
+  }
+  return layouts;
+}
+
+/// A time with its bandwidths, as printed.
+struct Printed {
+  const PrintedRow* row = nullptr;
+  std::size_t place = 0;
+  PrintedNumber time{}, algbw{}, busbw{};
+
+  /// `per_second`: of the time's unit.
+  double algbw_of(double per_second) const {
+    return algbw_gb_per_s(read_number<double>(row->bytes).value_or(0), time.value / per_second);
+  }
+  bool has_unit(double per_second) const { return agrees(algbw, algbw_of(per_second), time); }
+  bool has_factor(double per_second, double factor) const {
+    return agrees(busbw, factor * algbw_of(per_second), time, factor * algbw.half_unit);
+  }
+};
+
+std::vector<Printed> numbers_in(const std::vector<const PrintedRow*>& rows, const Layout& layout) {
+  std::vector<Printed> found;
+  for (const PrintedRow* const row : rows) {
+    for (std::size_t i = 0; i < layout.size(); ++i) {
+      const auto time = printed_number(row->cells[layout[i].time]);
+      const auto algbw = printed_number(row->cells[layout[i].algbw]);
+      const auto busbw = printed_number(row->cells[layout[i].busbw]);
+      if (time && algbw && busbw && time->value > 0)
+        found.push_back({row, i, *time, *algbw, *busbw});
+    }
+  }
+  return found;
+}
+
+/// A layout with the unit of its times, and how many of its numbers agree.
+struct Reading {
+  Layout layout;
+  double per_second = 1e6;  // of its times' unit
+  std::vector<Printed> numbers;
+  std::size_t agree = 0;
+};
+
+Reading best_reading(const std::vector<const PrintedRow*>& rows, const TableHints& hints) {
+  const std::size_t cells = rows.front()->cells.size();
+  std::vector<Layout> layouts;
+  if (hints.head.size() == cells) layouts.push_back(layout_of(hints.head));
+  std::ranges::move(layouts_of(cells), std::back_inserter(layouts));
+  Reading best;
+  for (const Layout& layout : layouts) {
+    const std::vector<Printed> numbers = numbers_in(rows, layout);
+    for (const double unit : {1e6, 1e3, 1.0}) {
+      const auto agree = static_cast<std::size_t>(
+          std::ranges::count_if(numbers, [&](const Printed& one) { return one.has_unit(unit); }));
+      if (agree > best.agree) best = {layout, unit, numbers, agree};
+    }
+  }
+  return best;
+}
+
+double allreduce_factor(int ranks) { return 2.0 * (ranks - 1) / ranks; }
+double scatter_factor(int ranks) { return 1.0 * (ranks - 1) / ranks; }
+
+/// Of which collective on how many ranks a table is, by its factors.
+class Factors {
+ public:
+  explicit Factors(const Reading& reading) : unit_(reading.per_second) {
+    constexpr double kClear = 0.01;  // small ones fit any factor
+    const auto is_clear = [](const Printed& one) {
+      return one.algbw.half_unit <= kClear * one.algbw.value;
+    };
+    std::ranges::copy_if(reading.numbers, std::back_inserter(numbers_), is_clear);
+    if (numbers_.empty()) numbers_ = reading.numbers;
+    clearest_ =
+        *std::ranges::max_element(numbers_, {}, [](const Printed& one) { return one.algbw.value; });
+  }
+
+  const Printed& clearest() const { return clearest_; }
+  double seen() const { return clearest_.busbw.value / clearest_.algbw_of(unit_); }
+  bool fits(double factor) const { return 2 * agreeing(factor) >= numbers_.size(); }
+  /// The numbers of ranks with which most agree.
+  std::vector<int> ranks_behind(double (*factor)(int)) const {
+    std::vector<int> found;
+    std::size_t most = (numbers_.size() + 1) / 2;
+    for (int ranks = 1; ranks <= kMostTried; ++ranks) {
+      const std::size_t agree = agreeing(factor(ranks));
+      if (agree > most) found.clear();
+      most = std::max(most, agree);
+      if (agree == most) found.push_back(ranks);
+    }
+    return found;
+  }
+
+ private:
+  std::size_t agreeing(double factor) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        numbers_, [&](const Printed& one) { return one.has_factor(unit_, factor); }));
+  }
+
+  double unit_;
+  std::vector<Printed> numbers_;
+  Printed clearest_{};
+};
+
+/// Why a row can be of no allreduce, whatever its times are; empty where it can.
+std::string no_allreduce(const PrintedRow& row) {
+  if (row.redop == "none" || (row.redop.empty() && !row.type.empty())) {
+    return "no reduction: a collective other than allreduce";
+  }
+  const std::size_t bytes = read_number<std::size_t>(row.bytes).value_or(0);
+  const std::size_t count = read_number<std::size_t>(row.count).value_or(1);
+  const std::size_t of_type = bytes_of_type(row.type);
+  const bool is_whole = of_type == 0 || bytes == count * of_type;
+  if (is_whole && bytes / count <= sizeof(double) && bytes % count == 0) return "";
+  return fmt::format(
+      "{} B are not {} of {}, but of several ranks: a reduce_scatter, allgather or "
+      "alltoall",
+      row.bytes, row.count, row.type.empty() ? "a type" : row.type);
+}
+
+/// What has the factors of these numbers and is no allreduce; empty: nothing known.
+std::string other_collective(const Factors& factors, std::optional<int> ranks) {
+  const std::vector<int> behind = ranks ? std::vector<int>() : factors.ranks_behind(scatter_factor);
+  const int p = ranks ? *ranks : behind.size() == 1 ? behind[0] : 0;
+  if (p > 1 && factors.fits(scatter_factor(p))) {
+    return fmt::format(
+        "busbw/algbw is {:.3f} = {}/{}, as of a reduce_scatter, allgather or alltoall of {} ranks; "
+        "of an allreduce it is {:.3f}",
+        factors.seen(), p - 1, p, p, allreduce_factor(p));
+  }
+  return factors.fits(1) ? "busbw is algbw: a broadcast, reduce or sendrecv" : "";
+}
+
+/// 0, with a finding, where the table is of no allreduce.
+int ranks_of(const Reading& reading, const TableHints& hints, const std::string& file,
+             std::vector<Remark>& findings) {
+  const Factors factors(reading);
+  const PrintedRow& row = *factors.clearest().row;
+  const auto refuse = [&](const std::string& why) {
+    findings.push_back({row.line, why + "; the table is left out"});
+    return 0;
+  };
+  if (const std::string why = no_allreduce(row); !why.empty()) return refuse(why);
+  if (hints.ranks && factors.fits(allreduce_factor(*hints.ranks))) return *hints.ranks;
+  const std::vector<int> found = factors.ranks_behind(allreduce_factor);
+  const std::string other = other_collective(factors, hints.ranks);
+  // Two ranks have a broadcast's factor; no root tells them apart.
+  const bool is_one = found.size() == 1 && (other.empty() || row.cells.front() == "-1");
+  if (is_one && hints.ranks) {
+    findings.push_back({row.line, fmt::format("{} ranks are known, and busbw/algbw is that of {}, "
+                                              "which are taken",
+                                              *hints.ranks, found[0])});
+  }
+  if (is_one) return found[0];
+  if (!other.empty()) return refuse(other);
+  if (found.size() > 1 && !hints.ranks) {
+    fail<UsageError>(
+        "{}:{}: no list of devices, and {} to {} ranks fit its numbers; add --set "
+        "ranks=N",
+        file, row.line, found.front(), found.back());
+  }
+  const std::string of = hints.ranks ? fmt::format(" of {} ranks", *hints.ranks) : "";
+  return refuse(fmt::format("busbw/algbw is {:.3f}, as of no collective{}", factors.seen(), of));
+}
+
+}  // namespace
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (const std::string_view word : words_of(line)) {
+    std::size_t at = 0;
+    while (at < word.size()) {
+      const std::size_t end = std::min(word.find('|', at), word.size());
+      if (end > at) cells.push_back(word.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  return cells;
+}
+
+bool is_cell(std::string_view word) {
+  if (word == "N/A" || word == "nan" || word == "-nan" || word == "inf" || word == "-inf")
+    return true;
+  return !word.empty() && word.find_first_not_of("0123456789.,+-eE") == std::string_view::npos &&
+         word.find_first_of("0123456789") != std::string_view::npos &&
+         word.find_first_of("eE") != 0;
+}
+
+std::size_t bytes_of_type(std::string_view type) {
+  static const std::map<std::string_view, std::size_t> kBytes{
+      {"int8", 1},   {"uint8", 1}, {"char", 1},     {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"f8e4m3", 1},
+      {"f8e5m2", 1}, {"half", 2},  {"bfloat16", 2}, {"bfloat", 2},   {"int", 4},      {"int32", 4},
+      {"uint32", 4}, {"float", 4}, {"int64", 8},    {"uint64", 8},   {"double", 8}};
+  const auto found = kBytes.find(type);
+  return found == kBytes.end() ? 0 : found->second;
+}
+
+std::optional<PrintedRow> row_in(const ForeignLine& line) {
+  std::vector<std::string_view> words = cells_of(line.text);
+  // A timestamp behind the numbers.
+  while (!words.empty() && !is_cell(words.back()) &&
+         words.back().find(':') != std::string_view::npos) {
+    words.pop_back();
+    if (!words.empty() && words.back().find('-', 1) != std::string_view::npos) words.pop_back();
+  }
+  for (std::size_t i = 0; i + 4 < words.size(); ++i) {
+    const std::string_view bytes = size_in(words[i]);
+    if (bytes.empty() || !is_digits(words[i + 1])) continue;
+    std::size_t at = i + 2;
+    const bool has_type = is_word(words[at]);
+    if (has_type) ++at;
+    const bool has_redop = has_type && at < words.size() && is_word(words[at]);
+    if (has_redop) ++at;
+    const bool whole =
+        words.size() - at >= 3 &&
+        std::all_of(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(), is_cell);
+    if (!whole) continue;
+    PrintedRow row{line.number, std::string(bytes), std::string(words[i + 1]), "", "", {}};
+    if (has_type) row.type = words[i + 2];
+    if (has_redop) row.redop = words[i + 3];
+    row.cells.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+    return row;
+  }
+  return std::nullopt;
+}
+
+ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hints,
+                     const std::string& file) {
+  ReadTable table;
+  const auto find = [&](const PrintedRow& row, std::string what) {
+    table.findings.push_back({row.line, std::move(what)});
+  };
+  std::map<std::size_t, std::size_t> times;  // of numbers of cells
+  for (const PrintedRow& row : rows) ++times[row.cells.size()];
+  const std::size_t usual =
+      std::ranges::max_element(times, {}, [](const auto& one) { return one.second; })->first;
+  std::vector<const PrintedRow*> whole;
+  for (const PrintedRow& row : rows) {
+    if (row.cells.size() != usual) {
+      find(row, fmt::format("{} numbers where other rows have {}", row.cells.size(), usual));
+    } else if (!is_count(row.bytes) || !is_count(row.count)) {
+      find(row, fmt::format("size {} of {} elements: nothing is moved", row.bytes, row.count));
+    } else {
+      whole.push_back(&row);
+    }
+  }
+  if (whole.empty()) return table;
+  const Reading reading = best_reading(whole, hints);
+  if (reading.agree == 0) {
+    find(*whole.front(), fmt::format("size {} and the numbers {} agree in no way: no time has a "
+                                     "bandwidth that follows from it; the table is left out",
+                                     whole.front()->bytes, fmt::join(whole.front()->cells, " ")));
+    return table;
+  }
+  table.ranks = ranks_of(reading, hints, file, table.findings);
+  if (table.ranks == 0) return table;
+  const bool two = reading.layout.size() == 2;
+  std::map<const PrintedRow*, std::array<const Printed*, 2>> printed;
+  for (const Printed& one : reading.numbers) printed[one.row].at(one.place) = &one;
+  for (const PrintedRow* const row : whole) {
+    for (std::size_t i = 0; i < reading.layout.size(); ++i) {
+      const Place& place = reading.layout[i];
+      const bool in_place = two ? (i == 1) != hints.in_place_first : hints.in_place_only;
+      const std::string_view placement = in_place ? "in_place" : "out_of_place";
+      const Printed* const one = printed[row].at(i);
+      if (one == nullptr) {
+        for (const std::size_t cell : {place.time, place.algbw, place.busbw}) {
+          const auto value = decimal_of(row->cells[cell]);
+          if (value && (cell != place.time || *value > 0)) continue;
+          find(*row,
+               fmt::format("{}: {}", placement,
+                           no_number(cell == place.time ? "time" : "bandwidth", row->cells[cell])));
+          break;
+        }
+        continue;
+      }
+      const double follows = allreduce_factor(table.ranks) * one->algbw_of(reading.per_second);
+      if (!one->has_unit(reading.per_second) ||
+          !one->has_factor(reading.per_second, allreduce_factor(table.ranks))) {
+        find(*row, fmt::format("{}: algbw {} and busbw {} are printed, but {:.2f} and {:.2f} GB/s "
+                               "follow from time {}, {} B and {} ranks; it is left out",
+                               placement, row->cells[place.algbw], row->cells[place.busbw],
+                               one->algbw_of(reading.per_second), follows, row->cells[place.time],
+                               row->bytes, table.ranks));
+        continue;
+      }
+      PrintedResult& result = table.results.emplace_back();
+      result.row = row;
+      result.placement = placement;
+      result.seconds = one->time.value / reading.per_second;
+      result.busbw = row->cells[place.busbw];
+      if (place.wrong) result.wrong = row->cells[*place.wrong];
+      result.counts_wrong = result.wrong.find_first_of(".eE") == std::string::npos;
+    }
+  }
+  return table;
+}
+
+}  // namespace scalebench

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table of sizes, times and bandwidths, told by its numbers: which of them are times, in which
+// unit, and of which collective on how many ranks they are. Names in its head are a hint alone.
+// Values in, answers out.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/study/import/foreign_text.hpp"
+
+namespace scalebench {
+
+/// A row as it was printed: size and count, words that say what they are of, and the rest.
+struct PrintedRow {
+  std::size_t line = 0;
+  std::string bytes, count, type, redop;  // the last two: empty where they are not said
+  std::vector<std::string> cells;         // numbers, and what stands where one should
+};
+
+/// What blanks and the bars of Markdown divide.
+std::vector<std::string_view> cells_of(std::string_view line);
+
+/// Whether it is a number, or stands where one belongs: "N/A", "-nan", "1,5".
+bool is_cell(std::string_view word);
+
+/// The row at the end of a line, whatever stands before it; nothing where there is none.
+std::optional<PrintedRow> row_in(const ForeignLine& line);
+
+/// The time and bandwidth of one row in one placement, whose numbers agree.
+struct PrintedResult {
+  const PrintedRow* row = nullptr;
+  std::string_view placement;
+  double seconds = 0;
+  std::string busbw, wrong;  // as printed; the second is empty where nothing was checked
+  bool counts_wrong = true;  // else it is the largest rounding error
+};
+
+/// What is known of a table beside its rows.
+struct TableHints {
+  std::vector<std::string> head;  // of the columns behind size, count, type and redop
+  bool in_place_first = false, in_place_only = false;
+  std::optional<int> ranks;  // by a list of devices in which none is missing, or by the user
+};
+
+struct ReadTable {
+  int ranks = 0;
+  std::vector<PrintedResult> results;  // of an allreduce
+  std::vector<Remark> findings;        // rows and tables that are left out, and why
+};
+
+/// The bytes of an element; 0 of a type that is not known.
+std::size_t bytes_of_type(std::string_view type);
+
+/// `rows`: at least one; they outlive the answer. Throws UsageError, beginning with `file`, where
+/// several numbers of ranks fit and none is known.
+ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hints,
+                     const std::string& file);
+
+}  // namespace scalebench

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of nccl-tests and its kin, of OSU's and of Intel's benchmarks: where a run begins and
+// ends, and who took part. Lines are known by words anywhere in them, so that nothing depends on
+// what launchers, terminals and people have put before them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "bench/study/import/collectives/collective_run.hpp"
+#include "bench/study/import/collectives/latency_table.hpp"
+#include "bench/study/import/collectives/printed_table.hpp"
+#include "bench/study/import/collectives/readers.hpp"
+#include "bench/study/import/kinds.hpp"
+#include "kernels/read_number.hpp"
+
+namespace scalebench {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+bool holds(std::string_view text, std::string_view words) {
+  return text.find(words) != std::string_view::npos;
+}
+
+/// The word behind `name`; empty where there is none.
+std::string_view after(const Words& words, std::string_view name) {
+  const auto found = std::ranges::find(words, name);
+  return found == words.end() || found + 1 == words.end() ? "" : *(found + 1);
+}
+
+class Reader {
+ public:
+  Reader(const std::string& file, const Settings& settings, ImportedFile& result)
+      : file_(file), settings_(settings), result_(result), latency_(file, settings, result) {}
+
+  void line(const ForeignLine& line, bool is_cut) {
+    const Words words = cells_of(line.text);
+    if (words.empty()) return;
+    if (latency_.begins(line)) {
+      end_run();
+      understood(line.number, "a title of OSU or of Intel's benchmarks");
+    } else if (begins_run(line, words) || is_device(words, line.number) || is_head(words, line)) {
+      latency_.end();
+    } else if (latency_.is_open()) {
+      if (!latency_.line(line, is_cut)) note_behind(line);
+    } else if (holds(line.text, "Out of bounds values") || holds(line.text, "Avg bus bandwidth")) {
+      run_.ended = true;
+      if (holds(line.text, "FAILED")) run_.fails_at = line.number;
+    } else if (std::optional<PrintedRow> row = row_in(line)) {
+      run_.rows.push_back(std::move(*row));
+    } else if (!run_.hints.head.empty() && words.size() > 2 && is_count(words[0]) &&
+               is_count(words[1])) {
+      result_.findings.push_back(
+          {line.number, fmt::format("{} words are no row of the table above", words.size())});
+    } else {
+      note_behind(line);
+    }
+  }
+
+  void end() {
+    end_run();
+    latency_.end();
+    if (!gpus_.empty()) result_.key["gpus"] = Fact::of(gpus_);
+    if (!result_.launches.empty() || !result_.findings.empty()) return;
+    if (nearest_.line == 0) {
+      result_.findings.push_back(
+          {0,
+           "no line has the size, count and times of nccl-tests or its kin, or a title of OSU's "
+           "or Intel's benchmarks"});
+    } else {
+      const std::string first =
+          behind_.line == 0
+              ? "nothing follows it"
+              : fmt::format("the first line behind it that is none: '{}'", behind_.what);
+      result_.findings.push_back(
+          {nearest_.line,
+           fmt::format("{} is followed by no row of numbers; {}", nearest_.what, first)});
+    }
+  }
+
+ private:
+  void end_run() {
+    run_.end(file_, settings_, result_);
+    run_ = {};
+  }
+
+  void understood(std::size_t line, std::string what) {
+    nearest_ = {line, std::move(what)};
+    behind_ = {};
+  }
+
+  void note_behind(const ForeignLine& line) {
+    constexpr std::size_t kQuoted = 80;
+    const bool says_nothing = line.text.find_first_not_of("# \t|>") == std::string_view::npos;
+    if (nearest_.line == 0 || behind_.line > 0 || says_nothing) return;
+    behind_ = {line.number, std::string(line.text.substr(0, kQuoted))};
+  }
+
+  bool begins_run(const ForeignLine& line, const Words& words) {
+    const std::string_view program = after(words, "starting:");
+    const bool has_method = holds(line.text, "nThread");
+    if (program.empty() && !has_method && !holds(line.text, "nccl-tests version")) return false;
+    if (!run_.rows.empty() || (has_method && !run_.devices.empty())) end_run();
+    if (!program.empty()) run_.program = program;
+    if (has_method) run_.graph = decimal_of(after(words, "graph:")).value_or(0) > 0;
+    understood(line.number, "the beginning of a run of nccl-tests");
+    return true;
+  }
+
+  /// "Rank  0 Group  0 Pid 123 on host device  0 [0x07] NVIDIA A100", older ones without a group,
+  /// and the oldest "Device  0 ->  0 [0x0a] GeForce GTX TITAN X".
+  bool is_device(const Words& words, std::size_t number) {
+    const bool is_old = !after(words, "->").empty();
+    const auto rank = read_number<int>(after(words, is_old ? "Device" : "Rank"));
+    if (!rank || *rank < 0 || (!is_old && after(words, "device").empty())) return false;
+    if (!run_.rows.empty()) end_run();
+    const int group = read_number<int>(after(words, "Group")).value_or(0);
+    if (!run_.add_device(*rank, group, after(words, "on")) && !run_.are_several) {
+      run_.are_several = true;
+      result_.findings.push_back(
+          {number,
+           fmt::format("rank {} is listed twice: these are several runs of their own, as of "
+                       "a program built without MPI; their results are left out",
+                       *rank)});
+    }
+    const auto bus = std::ranges::find_if(words, [](auto word) { return word.ends_with(']'); });
+    auto name = words.end();
+    for (auto word = bus; word != words.end(); ++word) {
+      if (word->ends_with(']')) name = word + 1;
+    }
+    if (name != words.end()) gpus_.insert(fmt::format("{}", fmt::join(name, words.end(), " ")));
+    understood(number, "a list of devices");
+    return true;
+  }
+
+  bool is_head(const Words& words, const ForeignLine& line) {
+    const std::size_t in = line.text.find("in-place"), out = line.text.find("out-of-place");
+    const bool names_places = in != std::string_view::npos || out != std::string_view::npos;
+    if (names_places) {
+      if (!run_.rows.empty() && run_.ended) end_run();
+      run_.hints.in_place_first = in < out;
+      run_.hints.in_place_only = out == std::string_view::npos;
+    }
+    if (std::ranges::find(words, "busbw") == words.end()) return names_places;
+    static const std::set<std::string_view> kBefore{"count", "N",  "type",
+                                                    "redop", "op", "timestamp"};
+    auto first =
+        std::ranges::find_if(words, [](auto word) { return word == "count" || word == "N"; });
+    run_.hints.head.clear();
+    for (; first != words.end(); ++first) {
+      if (!kBefore.contains(*first)) run_.hints.head.emplace_back(*first);
+    }
+    understood(line.number, "the head of a table");
+    return true;
+  }
+
+  const std::string& file_;
+  const Settings& settings_;
+  ImportedFile& result_;
+  LatencyTable latency_;
+  CollectiveRun run_;
+  std::set<std::string> gpus_;
+  Remark nearest_,
+      behind_;  // the last line that was understood, and the first behind it that was not
+};
+
+}  // namespace
+
+ImportedFile read_collectives(std::string_view text, const std::string& file,
+                              const Settings& settings) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (begin != std::string_view::npos && text[begin] == '{') {
+    return read_nccl_json(text, file, settings);
+  }
+  ImportedFile result;
+  Reader reader(file, settings, result);
+  // What a copy or a full disk cut off within its last number is another number.
+  const std::size_t whole = text.rfind('\n') == std::string_view::npos ? 0 : text.rfind('\n') + 1;
+  for (const ForeignLine& line : lines_of(text, file, result.findings)) {
+    reader.line(line, whole < text.size() && line.text.data() >= text.data() + whole);
+  }
+  reader.end();
+  return result;
+}
+
+}  // namespace scalebench
