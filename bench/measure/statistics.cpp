@@ -98,12 +98,14 @@ double relative_half_width(const Summary& summary) {
 
 }  // namespace
 
-double median_of(std::span<const double> samples) {
+double quantile_of(std::span<const double> samples, double fraction) {
   if (samples.empty()) return kUnknown;
   std::vector<double> sorted(samples.begin(), samples.end());
   std::ranges::sort(sorted);
-  return quantile(sorted, 0.5);
+  return quantile(sorted, fraction);
 }
+
+double median_of(std::span<const double> samples) { return quantile_of(samples, 0.5); }
 
 MedianRanks median_ranks(std::size_t n, double n_effective) {
   constexpr std::size_t kExactUpTo = 100;

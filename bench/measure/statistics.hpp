@@ -28,7 +28,8 @@ struct Summary {
 /// Statistics of `samples` in measured order. All fields but n and outliers are NaN when empty.
 Summary summarise(std::span<const double> samples);
 
-/// Median; mean of the middle two for an even count. NaN when empty.
+/// On the line between the two nearest order statistics. NaN when empty.
+double quantile_of(std::span<const double> samples, double fraction);
 double median_of(std::span<const double> samples);
 
 /// So many independent samples before an interval is believed to be as narrow as it looks: whoever

@@ -17,18 +17,50 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\v\f\r";
 
-/// "[1,0]<stdout>:" and "[prterun-host-1@1,0]<stdout>: ", which mpirun --tag-output puts first, and
-/// horovodrun's "[0]<stdout>:"; each also behind the 24 characters of a time.
-std::string_view without_tag(std::string_view line) {
-  for (const std::string_view stream : {"]<stdout>:", "]<stderr>:"}) {
-    const std::size_t at = line.find(stream);
-    const std::size_t open = at == std::string_view::npos ? at : line.rfind('[', at);
-    if (open != 0 && !(open == 24 && line[13] == ':' && line[16] == ':')) continue;
-    const std::string_view tag = line.substr(open + 1, at - open - 1);
-    const bool number = tag.find_first_not_of("0123456789") == std::string_view::npos;
-    if (number || tag.find(',') != std::string_view::npos) return line.substr(at + stream.size());
+/// Forms of what launchers, collectors of logs and people put before lines.
+const std::vector<LinePattern>& prefixes() {
+  static const std::vector<LinePattern> kPrefixes = [] {
+    std::vector<LinePattern> patterns;
+    for (const char* const form :
+         {R"(^\s*<std(?:out|err)>: ?(.*))",            // behind a tag
+          R"(^\s*[\[(][^\[\]()]{1,60}[\])]:? ?(.*))",  // [rank0]: [pod/a/b] (x pid=7)
+          R"(^\s*[\w.-]*[0-9][\w.-]*: (.*))",          // node-1:  0:
+          R"(^\s*[\w./-]+ *\| (.*))",                  // worker-0  |
+          R"(^\s*> ?(.*))",                            // quoted
+          R"(^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.,]{8,18}Z?[ :-]*(.*))",  // a time
+          R"(^\s*[A-Z][a-z]{2} (?:[A-Z][a-z]{2} )?[ 0-9]{1,2} [0-9:]{8}(?: [0-9]{4})? ?(.*))",
+          R"(^\s*[0-9]{10}[.][0-9]+ (.*))",  // since 1970
+          R"(^(?:- )?(?:[\w.-]+ - )?(?:INFO|WARNING|DEBUG|ERROR)(?::\w+)?[ :-]+(.*))",
+          R"(^[\w.-]+ [\w.-]+\[[0-9]+\]: (.*))"}) {  // host program[17]:
+      patterns.emplace_back("a prefix", form);
+    }
+    return patterns;
+  }();
+  return kPrefixes;
+}
+
+/// A form that nearly all lines have says nothing of any of them.
+void find_bare(std::vector<ForeignLine>& lines) {
+  constexpr int kMostForms = 6;
+  for (int round = 0; round < kMostForms; ++round) {
+    bool any = false;
+    for (const LinePattern& prefix : prefixes()) {
+      std::size_t with = 0, all = 0;
+      std::vector<std::optional<std::string_view>> rests;
+      for (const ForeignLine& line : lines) {
+        const bool blank = line.bare.find_first_not_of(kBlanks) == std::string_view::npos;
+        rests.push_back(blank ? std::nullopt : prefix.first_group(line.bare));
+        all += blank ? 0 : 1;
+        with += rests.back() ? 1 : 0;
+      }
+      if (with == 0 || 5 * with < 4 * all) continue;
+      any = true;
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (rests[i]) lines[i].bare = *rests[i];
+      }
+    }
+    if (!any) return;
   }
-  return line;
 }
 
 /// Throws for compressed files, pictures, programs: a log has few control characters.
@@ -74,9 +106,10 @@ std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file
     } else if (line.find('\0') != std::string_view::npos) {
       findings.push_back({number, "a NUL byte: this line is no text"});
     } else {
-      lines.push_back({number, without_tag(line)});
+      lines.push_back({number, line, line});
     }
   }
+  find_bare(lines);
   return lines;
 }
 
@@ -96,6 +129,17 @@ std::optional<double> decimal_of(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   const std::optional<double> value = read_number<double>(text);
   return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::optional<double> number_in_line(std::string_view text, std::string_view line) {
+  static const LinePattern kGrouped("a number", R"(^([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?)$)");
+  static const LinePattern kPoint("a number", R"((?:^|[^0-9.,])([0-9]+\.[0-9]+)(?:[^0-9.,]|$))");
+  if (!kGrouped.first_group(text)) return decimal_of(text);
+  const bool is_sure = std::ranges::count(text, ',') > 1 ||
+                       text.find('.') != std::string_view::npos || kPoint.first_group(line);
+  std::string plain(text);
+  std::erase(plain, ',');
+  return is_sure ? decimal_of(plain) : std::nullopt;
 }
 
 std::optional<PrintedNumber> printed_number(std::string_view text) {
@@ -160,6 +204,7 @@ LinePattern::LinePattern(std::string_view place, const std::string& expression)
   }
 }
 
+LinePattern::LinePattern(LinePattern&&) noexcept = default;
 LinePattern::~LinePattern() = default;
 
 std::optional<std::string_view> LinePattern::first_group(std::string_view line) const {

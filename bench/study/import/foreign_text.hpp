@@ -27,12 +27,13 @@ struct Remark {
 struct ForeignLine {
   std::size_t number = 0;  // from 1
   std::string_view text;   // into what lines_of was given
+  std::string_view bare;   // without what nearly all lines of the file begin with
 };
 
 inline constexpr std::size_t kLongestLine = 8192;  // characters; a file without line ends is no log
 
-/// The lines of `text` without byte order mark, line ends and the prefix of `mpirun --tag-output`
-/// or `horovodrun`.
+/// The lines of `text` without byte order mark and line ends; and what is left of them without the
+/// tags, times and levels that most begin with.
 /// A line that is longer than kLongestLine or holds a NUL byte is left out and becomes a finding.
 /// Throws UsageError, naming `file`, for UTF-16 and for what is no text.
 std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,
@@ -44,6 +45,10 @@ std::vector<std::string_view> words_of(std::string_view text);
 /// The whole of `text` as a finite number with a decimal point, whatever the locale; nothing for
 /// "1,5", "N/A", "-nan", "inf", "1e999" and "".
 std::optional<double> decimal_of(std::string_view text);
+
+/// The same of a number in a line: "6,712" is 6712 where the line writes another one with a point,
+/// or has two commas.
+std::optional<double> number_in_line(std::string_view text, std::string_view line);
 
 /// A number as printed: its true value is within `half_unit` of `value`.
 struct PrintedNumber {
@@ -74,10 +79,16 @@ class LinePattern {
   /// RE2 syntax: ECMAScript's without back-references and looking around. Throws UsageError,
   /// beginning with `place`, for a bad expression and one without a group.
   LinePattern(std::string_view place, const std::string& expression);
+  LinePattern(LinePattern&&) noexcept;
   ~LinePattern();
 
   /// What the first group holds at the first match in `line`; nothing without a match.
   std::optional<std::string_view> first_group(std::string_view line) const;
+  /// In the line as it is, else without its prefix.
+  std::optional<std::string_view> first_group(const ForeignLine& line) const {
+    const auto group = first_group(line.text);
+    return group ? group : first_group(line.bare);
+  }
 
  private:
   std::unique_ptr<const re2::RE2> regex_;

@@ -119,14 +119,15 @@ namespace {
 
 using Unit = std::pair<std::string_view, double>;
 
-constexpr Unit kTimes[]{{"s", 1},     {"ms", 1e-3}, {"us", 1e-6},
-                        {"ns", 1e-9}, {"min", 60},  {"h", 3600}};
+constexpr Unit kTimes[]{{"s", 1},     {"s/step", 1}, {"ms", 1e-3}, {"us", 1e-6},
+                        {"ns", 1e-9}, {"min", 60},   {"h", 3600}};
 // MB could be 10^6 or 2^20 and is none of them.
 constexpr Unit kSizes[]{{"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
 constexpr Unit kRates[]{{"GB/s", 1},         {"MB/s", 1e-3},         {"kB/s", 1e-6},
                         {"B/s", 1e-9},       {"GiB/s", 1.073741824}, {"MiB/s", 1.048576e-3},
                         {"Gbit/s", 1.0 / 8}, {"Mbit/s", 1e-3 / 8}};
-constexpr Unit kPerSecond[]{{"1/s", 1}, {"1/min", 1.0 / 60}, {"1/h", 1.0 / 3600}};
+constexpr Unit kPerSecond[]{{"1/s", 1},      {"1/min", 1.0 / 60}, {"1/h", 1.0 / 3600},
+                            {"images/s", 1}, {"samples/s", 1},    {"tokens/s", 1}};
 constexpr Unit kShareUnits[]{{"1", 1}, {"%", 0.01}};
 
 std::span<const Unit> units_of(std::string_view column) {

@@ -2,9 +2,12 @@
 #include "bench/study/import/kinds.hpp"
 
 #include <fmt/format.h>
+#include <utf8cpp/utf8.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <string>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/record/file.hpp"
@@ -12,8 +15,31 @@
 
 namespace scalebench {
 
+namespace {
+
+/// Windows' shells write UTF-16 into files; what is none of it is damaged.
+std::string as_utf8(std::string text) {
+  const bool little = text.starts_with("\xff\xfe");
+  if (!little && !text.starts_with("\xfe\xff")) return text;
+  std::u16string wide;
+  for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
+    const auto low = static_cast<unsigned char>(text[little ? i : i + 1]);
+    const auto high = static_cast<unsigned char>(text[little ? i + 1 : i]);
+    wide.push_back(static_cast<char16_t>(high << 8U | low));
+  }
+  std::string plain;
+  try {
+    utf8::utf16to8(wide.begin(), wide.end(), std::back_inserter(plain));
+  } catch (const utf8::exception&) {
+    return text;
+  }
+  return plain;
+}
+
+}  // namespace
+
 std::string read_foreign(const std::filesystem::path& path) {
-  const std::string text = read_file(path);
+  const std::string text = as_utf8(read_file(path));
   std::string plain;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t colour = std::min(text.find("\x1b[", at), text.size());

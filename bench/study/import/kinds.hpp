@@ -65,7 +65,8 @@ ImportedFile read_collectives(std::string_view text, const std::string& file,
 
 struct LogMetric {
   std::string column;
-  double factor = 1;  // from the log's unit to ours
+  double factor = 1;        // from the log's unit to ours
+  bool per_second = false;  // the log has how many a second, and ours are seconds
   double steps =
       0;  // the values are steps, and so many make an epoch; 0: they are what rows are of
   std::string expression;

@@ -61,15 +61,16 @@ class LogReader {
 
   void match(const ForeignLine& line) {
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
-      const auto group = metrics_[i].pattern->first_group(line.text);
-      if (group) take(metrics_[i], *group, line.number, found_[i]);
+      const auto group = metrics_[i].pattern->first_group(line);
+      if (group) take(metrics_[i], *group, line, found_[i]);
     }
   }
 
-  void take(const LogMetric& metric, std::string_view text, std::size_t line, Found& found) {
+  void take(const LogMetric& metric, std::string_view text, const ForeignLine& in, Found& found) {
+    const std::size_t line = in.number;
     const bool numeric = carries_values(schema_, metric.column) || metric.factor != 1 ||
                          is_of_each_epoch(metric.column) || metric.column.ends_with("_seconds");
-    const std::optional<double> number = decimal_of(text);
+    const std::optional<double> number = number_in_line(text, in.text);
     const bool positive = !carries_values(schema_, metric.column) || (number && *number > 0);
     if (numeric && (!number || !positive)) {
       found.bad = true;
@@ -78,7 +79,9 @@ class LogReader {
       return;
     }
     std::string value(text);
-    if (number) value = fmt::format("{}", *number * metric.factor);
+    const double in_our_unit =
+        metric.per_second ? 1 / number.value_or(1) : number.value_or(1) * metric.factor;
+    if (number) value = fmt::format("{}", in_our_unit);
     try {
       if (!is_loss(metric.column)) require_value("", metric.column, value);
     } catch (const UsageError& error) {
@@ -89,7 +92,7 @@ class LogReader {
     }
     found.texts.push_back(value);
     if (!number) return;
-    found.numbers.push_back(*number * metric.factor);
+    found.numbers.push_back(in_our_unit);
     found.epochs.push_back(named_.current().value_or(""));
   }
 
@@ -270,7 +273,9 @@ std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, cons
       }
     }
     if (colon != std::string::npos) {
-      metric.factor = unit_factor(place, metric.column, name.substr(colon + 1));
+      const std::string unit = name.substr(colon + 1);
+      metric.per_second = metric.column == "seconds" && unit == "steps/s";
+      if (!metric.per_second) metric.factor = unit_factor(place, metric.column, unit);
     }
     metric.expression = text.substr(equals + 1);
     metric.steps = steps_behind(metric.expression);

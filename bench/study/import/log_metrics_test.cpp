@@ -155,5 +155,21 @@ TEST(LogMetrics, AreRefusedInOneLine) {
   EXPECT_THAT(refusal({"seconds=(x)", "images_per_s=(x)"}), HasSubstr("exactly one"));
 }
 
+TEST(LogMetrics, ReadsThousandsAndRatesOfSteps) {
+  const auto& schema = throughput_schema();
+  const Settings of_one{{"model", "m"}, {"ranks", "1"}, {"batch", "64"}};
+  const ImportedFile steps =
+      read_log("global_step/sec: 3.81\n", "a.log", schema,
+               parse_metrics({"seconds:steps/s=sec: ([0-9.]+)"}, schema), of_one);
+  EXPECT_DOUBLE_EQ(steps.launches.at(0).cases.at(0).seconds.at(0), 1 / 3.81);
+  const auto tokens = parse_metrics({"images_per_s:tokens/s=tps: ([0-9,.]+)"}, schema);
+  const auto read = [&](const std::string& text) {
+    return read_log(text, "a.log", schema, tokens, of_one).launches.at(0).cases.at(0);
+  };
+  EXPECT_DOUBLE_EQ(read("loss: 9.13 tps: 6,712\n").seconds.at(0), 64 / 6712.0);
+  EXPECT_DOUBLE_EQ(read("tps: 1,006,712\n").seconds.at(0), 64 / 1006712.0);
+  EXPECT_EQ(read("tps: 6,712\n").row.get("status"), "failed") << "it may be a decimal comma";
+}
+
 }  // namespace
 }  // namespace scalebench

@@ -38,7 +38,7 @@ class PresetLines {
   }
 
   /// False: nothing.
-  bool read(std::string_view text, Line& line, std::array<double, kSays>& factors) const {
+  bool read(const ForeignLine& text, Line& line, std::array<double, kSays>& factors) const {
     line.fill(std::nullopt);
     bool any = false;
     for (const auto& [pattern, expression] : patterns_) {
@@ -109,12 +109,14 @@ class PresetReader {
   /// NaN: the line does not say.
   double number(Says says) const {
     const auto place = static_cast<std::size_t>(says);
-    const std::optional<double> value = line_[place] ? decimal_of(*line_[place]) : std::nullopt;
+    const std::optional<double> value =
+        line_[place] ? number_in_line(*line_[place], text_) : std::nullopt;
     return value ? *value * factors_[place] : std::nan("");
   }
 
   void take(const ForeignLine& line) {
-    if (!lines_.read(line.text, line_, factors_)) return;
+    text_ = line.text;
+    if (!lines_.read(line, line_, factors_)) return;
     any_time_ |= has_time(line_);
     for (const auto& [says, column] : kFacts) note(says, column, line.number);
     if (text(Says::local_rank)) local_ranks_.emplace(*text(Says::local_rank));
@@ -380,6 +382,7 @@ class PresetReader {
   ImportedFile result_;
 
   Line line_;
+  std::string_view text_;  // of that line
   std::array<double, kSays> factors_{};
   bool any_time_ = false;
   std::map<std::string, std::string, std::less<>> facts_;  // by column
@@ -404,8 +407,7 @@ void PresetReader::refuse(const std::vector<ForeignLine>& lines) const {
     Line line;
     std::array<double, kSays> factors{};
     for (const ForeignLine& one : lines) {
-      if (&other == &preset_ || !patterns.read(one.text, line, factors) || !has_time(line))
-        continue;
+      if (&other == &preset_ || !patterns.read(one, line, factors) || !has_time(line)) continue;
       fail<UsageError>("{}: no time of {} is in it; line {} is of --preset {}", file_, preset_.name,
                        one.number, other.name);
     }

@@ -86,6 +86,31 @@ constexpr Pattern kKeras[]{
     {Says::ranks, R"(Number of devices: ([0-9]+))"},
 };
 
+// timm's train.py: the last step and, in brackets, the mean of the epoch so far.
+constexpr Pattern kTimm[]{
+    {Says::epoch, R"(^\s*Train: ([0-9]+) \[)"},
+    {Says::step, R"(^\s*Train: [0-9]+ \[ *([0-9]+)/)"},
+    {Says::steps, R"(^\s*Train: [0-9]+ \[ *[0-9]+/([0-9]+) )"},
+    {Says::mean_step_seconds, R"(^\s*Train: .*\(([0-9.]+)s, +[0-9.]+/s\))"},
+    {Says::step_seconds, R"(^\s*Train: .*Time: ([0-9.]+)s, )"},
+    {Says::train_loss, R"(^\s*Train: .*Loss: +\S+ \( *([0-9.e+-]+)\))"},
+    {Says::accuracy, R"(^\s*Test(?: \(\w+\))?: .*Acc@1: +\S+ \( *([0-9.]+)\))", 0.01},
+    {Says::model, R"(^\s*Model (\S+) created)"},
+    {Says::ranks, R"(Process [0-9]+, total ([0-9]+))"},
+};
+
+// torchtitan: tokens a second of one device.
+constexpr Pattern kTorchtitan[]{
+    {Says::step, R"(step: *([0-9]+) )"},
+    {Says::images_per_s_each, R"(\btps: *([0-9][0-9.,]*[0-9]))"},
+};
+
+// The Trainer of Hugging Face's transformers, once at its end: of all ranks.
+constexpr Pattern kHuggingFace[]{
+    {Says::images_per_s_so_far, R"(train_samples_per_second['"]?\s*[:=] *([0-9][0-9.,]*[0-9]))"},
+    {Says::global_batch, R"(Total train batch size .* = ([0-9,]+))"},
+};
+
 constexpr Preset kPresets[]{
     {"pytorch-imagenet", "pytorch/examples imagenet/main.py",
      "ranks of one process; samples for images/s", "ddp", kPytorchImagenet},
@@ -96,6 +121,11 @@ constexpr Preset kPresets[]{
     {"deepspeed", "DeepSpeed's throughput timer", "model, samples; ranks without its config",
      "deepspeed", kDeepspeed},
     {"megatron", "Megatron-LM", "model, samples; ranks without its head", "megatron", kMegatron},
+    {"timm", "timm's train.py", "ranks of a log without its head; samples for images/s", "ddp",
+     kTimm},
+    {"torchtitan", "torchtitan (tokens are its samples)",
+     "model, ranks, batch (tokens of one rank in a step)", "", kTorchtitan},
+    {"huggingface", "transformers' Trainer", "model, ranks, samples", "", kHuggingFace},
     {"keras", "the progress bar of Keras 1 to 3", "model, ranks; samples where steps are counted",
      "", kKeras},
 };

@@ -106,6 +106,63 @@ TEST(PytorchImagenet, HasNoEpochWhereNoneIsWholeButItsSteps) {
   EXPECT_EQ(steps.row.get("model"), "mobilenet_v3_small");
 }
 
+TEST(Timm, TakesTheLastOfARunningMean) {
+  const ImportedFile file = read("timm", kTimmLog, {{"ranks", "2"}});
+  EXPECT_THAT(only_case(file).seconds, ElementsAre(DoubleNear(10009 * 0.320, 1e-6)));
+  EXPECT_EQ(only_case(file).row.get("model"), "resnet50");
+  EXPECT_THAT(file.findings, IsEmpty());
+}
+
+TEST(HuggingFace, TakesTheSamplesOfAllRanksAtTheEnd) {
+  const ImportedCase one = only_case(read(
+      "huggingface", kHuggingFaceLog, {{"ranks", "4"}, {"model", "bert"}, {"samples", "20000"}}));
+  EXPECT_THAT(one.seconds, ElementsAre(DoubleNear(20000 / 58.712, 1e-9)));
+}
+
+TEST(Torchtitan, HasThousandsWithCommas) {
+  const ImportedCase one =
+      only_case(read("torchtitan", kTorchtitanLog,
+                     {{"ranks", "2"}, {"model", "llama"}, {"batch", "8192"}}, throughput_schema()));
+  EXPECT_THAT(one.seconds,
+              ElementsAre(DoubleNear(8192 / 5804.0, 1e-9), DoubleNear(8192 / 6712.0, 1e-9),
+                          DoubleNear(8192 / 6712.0, 1e-9)));
+}
+
+/// In each form in which launchers and collectors of logs put something before lines.
+TEST(Presets, AreReadBehindWhatNearlyAllLinesBeginWith) {
+  for (const std::string prefix : {"[1,0]<stdout>:",
+                                   "[0]<stdout>:",
+                                   "[0] ",
+                                   "[default0]:",
+                                   "[rank0]: ",
+                                   " 0: ",
+                                   "node-1: ",
+                                   "worker-0  | ",
+                                   "worker-0-1 | ",
+                                   "[pod/train-x7/main] ",
+                                   "2024-05-01T10:00:00.123456Z ",
+                                   "2024-05-01 10:00:00,123 INFO ",
+                                   "[2024-05-01 10:00:00] ",
+                                   "INFO:root:",
+                                   "> ",
+                                   "(RayTrainWorker pid=17) ",
+                                   "May 01 10:00:00 node train[17]: ",
+                                   "1714557600.123 ",
+                                   "2024-05-01 10:00:00,123 - INFO - ",
+                                   "[2024-05-01 10:00:00] [INFO] "}) {
+    std::string text;
+    for (std::size_t at = 0; at < kHorovod.size();) {
+      const std::size_t end = kHorovod.find('\n', at) + 1;
+      text += prefix + kHorovod.substr(at, end - at);
+      at = end;
+    }
+    const ImportedFile file = read("horovod", text, {{"samples", "1281167"}});
+    ASSERT_EQ(file.launches.size(), 1U) << prefix;
+    EXPECT_EQ(only_case(file).seconds.size(), 3U) << prefix;
+    EXPECT_EQ(only_case(file).row.get("batch") + only_case(file).row.get("ranks"), "324") << prefix;
+  }
+}
+
 TEST(Horovod, MakesEpochsOfRatesOnceTheirImagesAreKnown) {
   EXPECT_THAT(refusal("horovod", kHorovod),
               AllOf(HasSubstr("train.log: no epochs are in it"), HasSubstr("--set samples="),
@@ -312,9 +369,15 @@ TEST(Keras, TakesNoEvaluationForAnEpochAndNoHalfOneForAWhole) {
 }
 
 TEST(Presets, AreRefusedForTheLogsOfOthersWithTheRightName) {
-  const std::map<std::string, std::string> logs{
-      {"pytorch-imagenet", kPytorch}, {"horovod", kHorovod},   {"tf-resnet", kTfResnet},
-      {"deepspeed", kDeepspeed},      {"megatron", kMegatron}, {"keras", kKeras}};
+  const std::map<std::string, std::string> logs{{"pytorch-imagenet", kPytorch},
+                                                {"horovod", kHorovod},
+                                                {"tf-resnet", kTfResnet},
+                                                {"deepspeed", kDeepspeed},
+                                                {"megatron", kMegatron},
+                                                {"keras", kKeras},
+                                                {"timm", kTimmLog},
+                                                {"torchtitan", kTorchtitanLog},
+                                                {"huggingface", kHuggingFaceLog}};
   ASSERT_EQ(logs.size(), log_presets().size());
   for (const std::string_view preset : log_presets()) {
     for (const auto& [name, log] : logs) {

@@ -41,6 +41,31 @@ inline const std::string kPytorchLater =
     "Epoch: [0][  21/1424]   Time  1.175 ( 4.022)    Data  0.001 ( 0.722)    Loss 6.8997e+00 "
     "(6.9054e+00)    Acc@1   0.33 (  0.11)   Acc@5   0.78 (  0.60)\n";
 
+// timm, of 2 GPUs, in a public issue on Swin; the last line by its form
+inline const std::string kTimmLog =
+    "Model resnet50 created, param count:25557032\nScheduled epochs: 310\n"
+    "Train: 0 [   0/10009 (  0%)]  Loss:  7.010710 (7.0107)  Time: 1.820s,   70.32/s  (1.820s,   "
+    "70.32/s)  LR: 5.000e-07  Data: 1.382 (1.382)\n"
+    "Train: 0 [  50/10009 (  0%)]  Loss:  6.973588 (6.9921)  Time: 0.316s,  405.65/s  (0.344s,  "
+    "371.84/s)  LR: 5.000e-07  Data: 0.006 (0.033)\n"
+    "Train: 0 [10008/10009 (100%)]  Loss:  6.700000 (6.8000)  Time: 0.310s,  412.90/s  (0.320s,  "
+    "400.00/s)  LR: 5.000e-07  Data: 0.006 (0.007)\n";
+
+// The end of a run as huggingface/transformers src/transformers/trainer_utils.py speed_metrics has
+// it
+inline const std::string kHuggingFaceLog =
+    "{'train_runtime': 1021.95, 'train_samples_per_second': 58.712, 'train_steps_per_second': "
+    "0.918, 'train_loss': 0.2041, 'epoch': 3.0}\n";
+
+// torchtitan with torchft on MI300X, in a public post; the first line by its form
+inline const std::string kTorchtitanLog =
+    "[titan] 2025-02-01 10:00:00,000 - root - INFO - step: 10  loss: 9.1321  memory: "
+    "120.11GB(46.90%)  tps: 5,804  tflops: 336.10  mfu: 25.85%\n"
+    "[replicagroup-0] step: 200  loss: 3.5149  memory: 127.42GB(49.78%)  tps: 6,712  tflops: "
+    "388.72  mfu: 29.90%\n"
+    "[replicagroup-1] step: 200  loss: 3.5149  memory: 133.36GB(52.10%)  tps: 6,712  tflops: "
+    "388.71  mfu: 29.90%\n";
+
 // https://github.com/horovod/horovod/issues/712
 inline const std::string kHorovod =
     "Model: resnet50\nBatch size: 32\nNumber of GPUs: 4\nRunning warmup...\nRunning benchmark...\n"

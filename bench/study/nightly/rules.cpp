@@ -74,15 +74,6 @@ constexpr std::size_t kLast = 10;            // nights in which kOften make an a
 constexpr std::size_t kOften = 5;
 constexpr std::size_t kFewestCells = 5;  // whose median is that of all together
 
-/// With linear interpolation between order statistics. `values`: not empty.
-double quantile_of(std::vector<double> values, double share) {
-  std::ranges::sort(values);
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 /// Whether a night beyond the good ones, tonight, is one too many.
 bool is_alarm(const std::vector<CellNight>& nights) {
   std::size_t looked_at = 0, beyond = 1;

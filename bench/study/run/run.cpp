@@ -366,17 +366,6 @@ void require_same_inputs(const fs::path& folder, const Manifest& manifest) {
   }
 }
 
-/// Rows of two origins are never averaged, so launches of another would be lost to the run. What a
-/// run was declared to be at its beginning is in its plan, and declared again to its launches.
-void require_same_origin(const fs::path& folder, const Manifest& manifest) {
-  const std::string declared = declared_emulation();
-  if (declared.empty() || manifest.origin != "measured") return;
-  fail<UsageError>(
-      "'{}' is not resumed: its launches are measured, and {} now declares '{}'; unset that, or "
-      "start a new run",
-      folder.string(), kEmulatedVariable, declared);
-}
-
 /// What is no longer as at the beginning.
 std::vector<std::string> changes_since(const Manifest& manifest,
                                        const std::map<std::string, std::string>& binaries) {
@@ -436,7 +425,6 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   require_not_sealed(folder.path());
   Manifest manifest = read_manifest(folder.path());
   require_same_inputs(folder.path(), manifest);
-  require_same_origin(options.run, manifest);
   if (const int ended = end_launches_in(folder.path()); ended > 0) {
     console.note(fmt::format("ended {} processes of a launch that outlived its study", ended));
   }

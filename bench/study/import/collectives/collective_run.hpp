@@ -38,4 +38,8 @@ struct CollectiveRun {
   void end(const std::string& file, const Settings& settings, ImportedFile& result) const;
 };
 
+/// As read_collectives, of nccl-tests' JSON.
+ImportedFile read_nccl_json(std::string_view text, const std::string& file,
+                            const Settings& settings);
+
 }  // namespace scalebench

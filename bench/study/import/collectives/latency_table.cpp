@@ -103,10 +103,9 @@ bool LatencyTable::row(const ForeignLine& line, bool is_cut) {
   const bool failed = !words.empty() && words.back() == "Fail";
   if (failed || (!words.empty() && words.back() == "Pass")) words.pop_back();
   auto begin = words.end();
-  while (begin != words.begin() && is_cell(*(begin - 1))) --begin;
-  // What launchers put before it may be a number, but no whole one.
-  while (begin != words.end() && begin->find_first_not_of("0123456789") != std::string_view::npos) {
-    ++begin;
+  for (auto word = words.end(); word != words.begin(); --word) {
+    if (!size_in(*(word - 1)).empty()) begin = word - 1;
+    if (!is_cell(*(word - 1))) break;
   }
   if (words.end() - begin < (columns_.empty() ? 3 : 2) || is_other_) return false;
   const auto find = [&](const std::string& what) {
@@ -115,7 +114,8 @@ bool LatencyTable::row(const ForeignLine& line, bool is_cut) {
   };
   if (columns_.empty()) return find("no head above says which number is the average");
   if (is_cut) return find("the output ends within this line: it is left out");
-  if (!is_count(*begin)) return find("size 0: nothing is moved");
+  const std::string_view bytes = size_in(*begin);
+  if (!is_count(bytes)) return find("size 0: nothing is moved");
   const std::vector<std::string_view> cells(begin + 1, words.end());
   std::vector<std::string> columns = columns_;
   // -f adds columns whose names some versions forget.
@@ -133,7 +133,7 @@ bool LatencyTable::row(const ForeignLine& line, bool is_cut) {
     return find(fmt::format("average {} is not between {} and {}", named["avg"], named["min"],
                             named["max"]));
   }
-  ImportedCase one{described(*begin), {*average / 1e6}, {}};
+  ImportedCase one{described(bytes), {*average / 1e6}, {}};
   one.row.set("note", fmt::format("mean over iterations and ranks, as {} prints it", program_));
   if (low && high) one.row.set("skew_seconds", (*high - *low) / 1e6);
   if (failed) {

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "bench/study/import/collectives/collective_run.hpp"
-#include "bench/study/import/collectives/readers.hpp"
 #include "kernels/error.hpp"
 #include "kernels/json/parse_json.hpp"
 

@@ -29,16 +29,6 @@ bool is_word(std::string_view word) {
          !is_cell(word);
 }
 
-/// The size that a word is, or ends with: "[1,0]<stdout>:8388608".
-std::string_view size_in(std::string_view word) {
-  if (is_digits(word)) return word;
-  const std::size_t at = word.find_last_of(":>])");
-  if (at == std::string_view::npos || !is_digits(word.substr(at + 1))) return "";
-  const bool is_time =
-      word.substr(0, at).find_first_not_of("0123456789:") == std::string_view::npos;
-  return is_time ? "" : word.substr(at + 1);
-}
-
 /// A rate to two or three digits, from a time to four: how far apart both may be. `slack`: what the
 /// rounding of another number adds.
 bool agrees(const PrintedNumber& printed, double follows, const PrintedNumber& time,
@@ -272,6 +262,15 @@ bool is_cell(std::string_view word) {
          word.find_first_of("eE") != 0;
 }
 
+std::string_view size_in(std::string_view word) {
+  if (is_digits(word)) return word;
+  const std::size_t at = word.find_last_of(":>])");
+  if (at == std::string_view::npos || !is_digits(word.substr(at + 1))) return "";
+  const bool is_time =
+      word.substr(0, at).find_first_not_of("0123456789:") == std::string_view::npos;
+  return is_time ? "" : word.substr(at + 1);
+}
+
 std::size_t bytes_of_type(std::string_view type) {
   static const std::map<std::string_view, std::size_t> kBytes{
       {"int8", 1},   {"uint8", 1}, {"char", 1},     {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"f8e4m3", 1},
@@ -374,7 +373,6 @@ ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hint
       result.row = row;
       result.placement = placement;
       result.seconds = one->time.value / reading.per_second;
-      result.busbw = row->cells[place.busbw];
       if (place.wrong) result.wrong = row->cells[*place.wrong];
       result.counts_wrong = result.wrong.find_first_of(".eE") == std::string::npos;
     }

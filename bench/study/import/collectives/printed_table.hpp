@@ -27,6 +27,9 @@ std::vector<std::string_view> cells_of(std::string_view line);
 /// Whether it is a number, or stands where one belongs: "N/A", "-nan", "1,5".
 bool is_cell(std::string_view word);
 
+/// The size that a word is, or ends with, as "[1,0]<stdout>:8388608"; empty where it is none.
+std::string_view size_in(std::string_view word);
+
 /// The row at the end of a line, whatever stands before it; nothing where there is none.
 std::optional<PrintedRow> row_in(const ForeignLine& line);
 
@@ -35,7 +38,7 @@ struct PrintedResult {
   const PrintedRow* row = nullptr;
   std::string_view placement;
   double seconds = 0;
-  std::string busbw, wrong;  // as printed; the second is empty where nothing was checked
+  std::string wrong;         // as printed; empty where nothing was checked
   bool counts_wrong = true;  // else it is the largest rounding error
 };
 

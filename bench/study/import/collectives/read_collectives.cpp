@@ -12,7 +12,6 @@
 #include "bench/study/import/collectives/collective_run.hpp"
 #include "bench/study/import/collectives/latency_table.hpp"
 #include "bench/study/import/collectives/printed_table.hpp"
-#include "bench/study/import/collectives/readers.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "kernels/read_number.hpp"
 
