@@ -12,8 +12,8 @@
 
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
-#include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/analysis/scaling.hpp"
+#include "bench/study/analysis/stored_run.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 

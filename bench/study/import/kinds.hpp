@@ -88,13 +88,6 @@ ImportedFile read_log(std::string_view text, const std::string& file, const Sche
 
 std::vector<std::string_view> log_presets();
 
-struct PresetSummary {
-  std::string_view name;
-  std::string_view reads;  // which programs' logs
-  std::string_view needs;  // what these logs do not hold: "ranks, samples"
-};
-std::vector<PresetSummary> preset_summaries();
-
 /// As read_log: one launch with one case, of epoch.csv or throughput.csv. Epochs that the log cuts
 /// short count for nothing and are findings. Throws UsageError for a log that holds nothing of the
 /// preset, or lacks what nobody set.

@@ -140,12 +140,4 @@ std::vector<std::string_view> log_presets() {
   return names;
 }
 
-std::vector<PresetSummary> preset_summaries() {
-  std::vector<PresetSummary> summaries;
-  for (const Preset& preset : presets()) {
-    summaries.push_back({preset.name, preset.reads, preset.needs});
-  }
-  return summaries;
-}
-
 }  // namespace scalebench

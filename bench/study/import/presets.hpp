@@ -42,9 +42,9 @@ struct Pattern {
 
 struct Preset {
   std::string_view name;
-  std::string_view reads;
-  std::string_view needs;
-  std::string_view sync;  // what exchanges the gradients of several ranks; empty: could be several
+  std::string_view reads;  // which programs' logs
+  std::string_view needs;  // what these logs do not hold: "ranks, samples"
+  std::string_view sync;   // what exchanges the gradients of several ranks; empty: could be several
   std::span<const Pattern> patterns;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The presets on logs that others have shown (public_logs_test.hpp). Lines that nobody has shown
 // (a bar while it is drawn, an end that is cut off) are made of these and say so.
+#include "bench/study/import/presets.hpp"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -462,7 +464,7 @@ TEST(Presets, RefuseWhatCannotBe) {
 }
 
 TEST(Presets, AreOneRowOfATableEach) {
-  for (const PresetSummary& preset : preset_summaries()) {
+  for (const Preset& preset : presets()) {
     EXPECT_FALSE(preset.reads.empty() || preset.needs.empty()) << preset.name;
   }
   ImportGuide guide;

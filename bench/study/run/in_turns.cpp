@@ -27,8 +27,7 @@ namespace fs = std::filesystem;
 /// A word that no other pair of runs has.
 std::string new_pair() {
   constexpr std::size_t kDigits = 12;
-  std::random_device random;
-  return sha256_of(fmt::format("{} {} {}", utc_label(), random(), random())).substr(0, kDigits);
+  return sha256_of(fmt::format("{} {}", utc_label(), std::random_device()())).substr(0, kDigits);
 }
 
 /// Cards' memory would have to hold both, and other hosts' ranks cannot be told from here.

@@ -14,6 +14,7 @@
 #include "bench/record/results_folder.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/import/kinds.hpp"
+#include "bench/study/import/presets.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "collectives/allreduce.hpp"
@@ -136,7 +137,7 @@ Listing list_transports() {
 
 Listing list_presets() {
   Listing listing{{"name", "reads", "asks_for"}};
-  for (const PresetSummary& preset : preset_summaries()) {
+  for (const Preset& preset : presets()) {
     listing.rows.push_back({preset.name, preset.reads, preset.needs});
   }
   return listing;
