@@ -36,10 +36,25 @@ std::string as_utf8(std::string text) {
   return plain;
 }
 
+/// Devices and pipes have no end, and what is larger is no table or log that somebody has read.
+std::filesystem::path required(const std::filesystem::path& path) {
+  constexpr std::uintmax_t kMostBytes = 50'000'000;
+  if (!std::filesystem::exists(path)) return path;  // whose reader says so
+  const bool is_file = std::filesystem::is_regular_file(path);
+  const std::uintmax_t bytes = is_file ? std::filesystem::file_size(path) : 0;
+  if (bytes > 0 && bytes <= kMostBytes) return path;
+  fail<UsageError>("{}: {}; valid: a file of up to {} MB, as with what is to be read cut out",
+                   path.string(),
+                   !is_file     ? std::string("no file")
+                   : bytes == 0 ? std::string("it is empty")
+                                : fmt::format("{} MB", bytes / 1'000'000),
+                   kMostBytes / 1'000'000);
+}
+
 }  // namespace
 
 std::string read_foreign(const std::filesystem::path& path) {
-  const std::string text = as_utf8(read_file(path));
+  const std::string text = as_utf8(read_file(required(path)));
   std::string plain;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t colour = std::min(text.find("\x1b[", at), text.size());
@@ -67,7 +82,7 @@ ImportReading by_text(const ImportGuide&) {
 ImportReading by_map(const ImportGuide& guide) {
   const auto map = std::make_shared<const CsvMap>(read_csv_map(guide.map));
   return {map->schema, map->text, "", [map](const std::string& path, const Settings& settings) {
-            return read_mapped_csv(path, *map, settings);
+            return read_mapped_csv(required(path), *map, settings);
           }};
 }
 
