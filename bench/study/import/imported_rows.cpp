@@ -211,15 +211,9 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
   return rows;
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-}  // namespace
-
 void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
                   Manifest manifest) {
-  const fs::path run = folder.path();
+  const std::filesystem::path& run = folder.path();
   write_manifest(run, manifest);
   write_launch_rows(run, rows.launches);
   replace_rows(run, schema, rows.cases);

@@ -312,6 +312,8 @@ TEST(NcclTests, LeavesOutWhatItsNumbersSayIsNoAllreduce) {
       HasSubstr(
           "busbw/algbw is 0.750 = 3/4, as of a reduce_scatter, allgather or alltoall of 4 ranks"));
   EXPECT_THAT(left_out("1048576 262144 float sum 0 203.2 5.16 5.16 0 207.2 5.06 5.06 0\n"),
+              HasSubstr("its root is 0: a broadcast, reduce, gather or scatter"));
+  EXPECT_THAT(left_out("1048576 262144 float sum -1 203.2 5.16 5.16 0 207.2 5.06 5.06 0\n"),
               HasSubstr("a broadcast, reduce or sendrecv"));
   EXPECT_THAT(left_out("1048576 65536 float sum -1 203.2 5.16 7.74 0 207.2 5.06 7.59 0\n"),
               HasSubstr("1048576 B are not 65536 of float, but of several ranks"));

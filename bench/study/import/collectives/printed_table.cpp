@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -58,7 +59,7 @@ Layout layout_of(const std::vector<std::string>& head) {
     }
   }
   std::erase_if(layout, [](const Place& place) { return place.algbw == 0 || place.busbw == 0; });
-  return layout;
+  return layout.size() > 2 ? Layout() : layout;
 }
 
 /// All that so many cells may be: a root, and three or four of each of one or two placements.
@@ -142,17 +143,18 @@ class Factors {
  public:
   explicit Factors(const Reading& reading) : unit_(reading.per_second) {
     constexpr double kClear = 0.01;  // small ones fit any factor
+    constexpr std::size_t kMostNumbers = 100;
     const auto is_clear = [](const Printed& one) {
       return one.algbw.half_unit <= kClear * one.algbw.value;
     };
     std::ranges::copy_if(reading.numbers, std::back_inserter(numbers_), is_clear);
     if (numbers_.empty()) numbers_ = reading.numbers;
-    clearest_ =
-        *std::ranges::max_element(numbers_, {}, [](const Printed& one) { return one.algbw.value; });
+    std::ranges::sort(numbers_, std::greater(), [](const Printed& one) { return one.algbw.value; });
+    numbers_.resize(std::min(numbers_.size(), kMostNumbers));
   }
 
-  const Printed& clearest() const { return clearest_; }
-  double seen() const { return clearest_.busbw.value / clearest_.algbw_of(unit_); }
+  const Printed& clearest() const { return numbers_.front(); }
+  double seen() const { return clearest().busbw.value / clearest().algbw_of(unit_); }
   bool fits(double factor) const { return 2 * agreeing(factor) >= numbers_.size(); }
   /// The numbers of ranks with which most agree.
   std::vector<int> ranks_behind(double (*factor)(int)) const {
@@ -174,12 +176,15 @@ class Factors {
   }
 
   double unit_;
-  std::vector<Printed> numbers_;
-  Printed clearest_{};
+  std::vector<Printed> numbers_;  // the clearest first
 };
 
 /// Why a row can be of no allreduce, whatever its times are; empty where it can.
-std::string no_allreduce(const PrintedRow& row) {
+std::string no_allreduce(const PrintedRow& row, const Layout& layout) {
+  const std::string& root = row.cells.front();
+  if (layout.front().time == 1 && root != "-1") {
+    return fmt::format("its root is {}: a broadcast, reduce, gather or scatter", root);
+  }
   if (row.redop == "none" || (row.redop.empty() && !row.type.empty())) {
     return "no reduction: a collective other than allreduce";
   }
@@ -216,18 +221,23 @@ int ranks_of(const Reading& reading, const TableHints& hints, const std::string&
     findings.push_back({row.line, why + "; the table is left out"});
     return 0;
   };
-  if (const std::string why = no_allreduce(row); !why.empty()) return refuse(why);
+  if (const std::string why = no_allreduce(row, reading.layout); !why.empty()) return refuse(why);
   if (hints.ranks && factors.fits(allreduce_factor(*hints.ranks))) return *hints.ranks;
   const std::vector<int> found = factors.ranks_behind(allreduce_factor);
   const std::string other = other_collective(factors, hints.ranks);
-  // Two ranks have a broadcast's factor; no root tells them apart.
-  const bool is_one = found.size() == 1 && (other.empty() || row.cells.front() == "-1");
+  const bool is_one = found.size() == 1 && other.empty();
   if (is_one && hints.ranks) {
     findings.push_back({row.line, fmt::format("{} ranks are known, and busbw/algbw is that of {}, "
                                               "which are taken",
                                               *hints.ranks, found[0])});
   }
   if (is_one) return found[0];
+  if (!hints.ranks && found == std::vector<int>{2}) {
+    fail<UsageError>(
+        "{}:{}: an allreduce of 2 ranks, or a broadcast or sendrecv of any; add --set "
+        "ranks=2 if it is the first",
+        file, row.line);
+  }
   if (!other.empty()) return refuse(other);
   if (found.size() > 1 && !hints.ranks) {
     fail<UsageError>(
