@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer's two entries. It brings the main, whose options are its own, so the reader is named by
-// a variable: SCALEBENCH_FUZZ_READER=nccl_tests fuzz CORPUS. Without one its names are printed.
+// a variable: SCALEBENCH_FUZZ_READER=collectives fuzz CORPUS. Without one its names are printed.
 #include <fmt/format.h>
 
 #include <cstddef>
