@@ -202,9 +202,11 @@ void log_by_patterns(std::string_view bytes) {
 void log_of_preset(std::string_view bytes) {
   const std::string_view name = bytes.substr(0, bytes.find('\n'));
   const std::string_view log = divided(bytes).second;
+  static const std::vector<Preset> presets = read_presets(SCALEBENCH_PRESETS);
   for (const Schema* const schema : {&epoch_schema(), &throughput_schema()}) {
-    tried([&] { make_rows(read_preset(log, "log", *schema, name, Settings()), *schema); });
-    tried([&] { make_rows(read_preset(log, "log", *schema, name, training_settings()), *schema); });
+    for (const Settings& settings : {Settings(), training_settings()}) {
+      tried([&] { make_rows(read_preset(log, "log", *schema, presets, name, settings), *schema); });
+    }
   }
 }
 

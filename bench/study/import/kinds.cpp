@@ -87,14 +87,16 @@ ImportReading by_map(const ImportGuide& guide) {
 }
 
 ImportReading by_preset(const ImportGuide& guide, const Schema& schema) {
-  require_known("preset", guide.preset, log_presets());
+  std::vector<Preset> presets = read_presets(guide.presets);
+  row_named(presets, &Preset::name, "preset", guide.preset);
   if (!is_training(schema)) {
     fail<UsageError>("--preset {}: its values are of epoch or throughput, not of {}", guide.preset,
                      guide.bench);
   }
   return {&schema, "", "",
-          [&schema, preset = guide.preset](const std::string& path, const Settings& settings) {
-            return read_preset(read_foreign(path), path, schema, preset, settings);
+          [&schema, presets = std::move(presets), preset = guide.preset](const std::string& path,
+                                                                         const Settings& settings) {
+            return read_preset(read_foreign(path), path, schema, presets, preset, settings);
           }};
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/study/import/imported_case.hpp"
+#include "bench/study/import/presets.hpp"
 
 namespace scalebench {
 
@@ -22,6 +23,7 @@ struct ImportGuide {
   std::string bench;                 // log, published; empty: epoch, or what the numbers are of
   std::vector<std::string> metrics;  // log
   std::string preset;                // log, instead of metrics
+  std::filesystem::path presets;     // the file of these
   std::filesystem::path catalog;     // published: the file of the published numbers
   std::vector<std::string> names;    // published: which of them
 };
@@ -83,16 +85,15 @@ std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, cons
 ImportedFile read_log(std::string_view text, const std::string& file, const Schema& schema,
                       const std::vector<LogMetric>& metrics, const Settings& settings);
 
-// The logs of well-known training programs, without an expression: a row of the table in
-// presets.cpp each, with what its lines say.
-
-std::vector<std::string_view> log_presets();
+// The logs of well-known training programs, without an expression: each a table of
+// configs/presets.toml, with what its lines say.
 
 /// As read_log: one launch with one case, of epoch.csv or throughput.csv. Epochs that the log cuts
 /// short count for nothing and are findings. Throws UsageError for a log that holds nothing of the
 /// preset, or lacks what nobody set.
 ImportedFile read_preset(std::string_view text, const std::string& file, const Schema& schema,
-                         std::string_view preset, const Settings& settings);
+                         const std::vector<Preset>& presets, std::string_view preset,
+                         const Settings& settings);
 
 // Rows of configs/published.csv: what somebody has measured and printed, with the source in each
 // note. Of one kind: epochs, images a second, or allreduces.

@@ -114,14 +114,8 @@ const Schema& schema_of_bench(const std::string& bench) {
 CsvMap read_csv_map(const std::filesystem::path& path) {
   CsvMap map;
   map.text = read_file(path);
-  toml::table root;
-  try {
-    root = toml::parse(map.text);
-  } catch (const toml::parse_error& error) {
-    const toml::source_position at = error.source().begin;
-    fail<UsageError>("{}:{}:{}: {}", path.string(), at.line, at.column, error.description());
-  }
   TomlReader reader(path.string());
+  const toml::table root = reader.parsed(map.text);
   std::string bench = "allreduce";
   reader.choice(root, "bench", bench, benches());
   reader.required(root, "bench");

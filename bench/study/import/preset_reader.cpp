@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the logs of presets.cpp. Where no epoch's time is printed it is the mean step times the
-// epoch's steps, or its images over images a second; what a log does not hold is asked for, never
-// guessed.
+// Reads the logs of configs/presets.toml. Where no epoch's time is printed it is the mean step
+// times the epoch's steps, or its images over images a second; what a log does not hold is asked
+// for, never guessed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,8 +32,8 @@ class PresetLines {
  public:
   explicit PresetLines(const Preset& preset) {
     for (const Pattern& pattern : preset.patterns) {
-      patterns_.emplace_back(
-          &pattern, std::make_unique<LinePattern>(preset.name, std::string(pattern.expression)));
+      patterns_.emplace_back(&pattern,
+                             std::make_unique<LinePattern>(preset.name, pattern.expression));
     }
   }
 
@@ -88,9 +88,14 @@ struct EpochSoFar {
 
 class PresetReader {
  public:
-  PresetReader(const Preset& preset, const std::string& file, const Schema& schema,
-               const Settings& settings)
-      : preset_(preset), file_(file), schema_(schema), settings_(settings), lines_(preset) {}
+  PresetReader(const std::vector<Preset>& presets, const Preset& preset, const std::string& file,
+               const Schema& schema, const Settings& settings)
+      : presets_(presets),
+        preset_(preset),
+        file_(file),
+        schema_(schema),
+        settings_(settings),
+        lines_(preset) {}
 
   ImportedFile read(std::string_view text) && {
     const std::vector<ForeignLine> lines = lines_of(text, file_, result_.findings);
@@ -374,6 +379,7 @@ class PresetReader {
                                                               {Says::global_batch, "global_batch"},
                                                               {Says::samples, "samples"}};
 
+  const std::vector<Preset>& presets_;
   const Preset& preset_;
   const std::string& file_;
   const Schema& schema_;
@@ -402,7 +408,7 @@ class PresetReader {
 };
 
 void PresetReader::refuse(const std::vector<ForeignLine>& lines) const {
-  for (const Preset& other : presets()) {
+  for (const Preset& other : presets_) {
     const PresetLines patterns(other);
     Line line;
     std::array<double, kSays> factors{};
@@ -419,9 +425,10 @@ void PresetReader::refuse(const std::vector<ForeignLine>& lines) const {
 }  // namespace
 
 ImportedFile read_preset(std::string_view text, const std::string& file, const Schema& schema,
-                         std::string_view preset, const Settings& settings) {
-  const Preset& row = row_named(presets(), &Preset::name, "preset", preset);
-  return PresetReader(row, file, schema, settings).read(text);
+                         const std::vector<Preset>& presets, std::string_view preset,
+                         const Settings& settings) {
+  const Preset& row = row_named(presets, &Preset::name, "preset", preset);
+  return PresetReader(presets, row, file, schema, settings).read(text);
 }
 
 }  // namespace scalebench

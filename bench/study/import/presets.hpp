@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lines of a training's log can say, and the table of well-known logs: a row of presets.cpp
-// each. kinds.hpp reads them.
+// What lines of a training's log can say, and the table of well-known logs: configs/presets.toml.
+// kinds.hpp reads them.
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace scalebench {
 
@@ -35,19 +37,21 @@ enum class Says {
 constexpr std::size_t kSays = 21;
 
 struct Pattern {
-  Says says;
-  std::string_view expression;
+  Says says = Says::epoch;
+  std::string expression;
   double factor = 1;  // to seconds, or to a share
 };
 
 struct Preset {
-  std::string_view name;
-  std::string_view reads;  // which programs' logs
-  std::string_view needs;  // what these logs do not hold: "ranks, samples"
-  std::string_view sync;   // what exchanges the gradients of several ranks; empty: could be several
-  std::span<const Pattern> patterns;
+  std::string name;
+  std::string reads;    // which programs' logs
+  std::string needs;    // what these logs do not hold: "ranks, samples"
+  std::string sync;     // what exchanges the gradients of several ranks; empty: could be several
+  std::string excerpt;  // some lines of such a log
+  std::vector<Pattern> patterns;
 };
 
-std::span<const Preset> presets();
+/// Throws UsageError `file:line:column: what` for a damaged file.
+std::vector<Preset> read_presets(const std::filesystem::path& path);
 
 }  // namespace scalebench

@@ -26,9 +26,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all = read_presets(SCALEBENCH_PRESETS);
+  return all;
+}
+
 ImportedFile read(const std::string& preset, const std::string& text, const Settings& settings = {},
                   const Schema& schema = epoch_schema()) {
-  return read_preset(text, "train.log", schema, preset, settings);
+  return read_preset(text, "train.log", schema, presets(), preset, settings);
 }
 
 ImportedCase only_case(const ImportedFile& file) { return file.launches.at(0).cases.at(0); }
@@ -352,7 +357,7 @@ TEST(Keras, ReadsBarsWithTheirColours) {
   const ImportedCase one = only_case(
       read("keras", read_foreign(folder.write("keras.log", coloured)), {{"samples", "54000"}}));
   EXPECT_EQ(one.seconds, only_case(read("keras", kKeras3, {{"samples", "54000"}})).seconds);
-  for (const char* const text : {"", "a\x1b[1", "\x1b[", "a\x1b", "a\x1b[\nb"}) {
+  for (const char* const text : {"\n", "a\x1b[1", "\x1b[", "a\x1b", "a\x1b[\nb"}) {
     EXPECT_EQ(read_foreign(folder.write("odd.log", text)), text) << "no colour";
   }
 }
@@ -380,8 +385,8 @@ TEST(Presets, AreRefusedForTheLogsOfOthersWithTheRightName) {
                                                 {"timm", kTimmLog},
                                                 {"torchtitan", kTorchtitanLog},
                                                 {"huggingface", kHuggingFaceLog}};
-  ASSERT_EQ(logs.size(), log_presets().size());
-  for (const std::string_view preset : log_presets()) {
+  ASSERT_EQ(logs.size(), presets().size());
+  for (const auto& [preset, reads, needs, sync, excerpt, patterns] : presets()) {
     for (const auto& [name, log] : logs) {
       // The end of official's ResNet is a bar of Keras.
       if (name == preset || (name == "tf-resnet" && preset == "keras")) continue;
@@ -461,25 +466,6 @@ TEST(Presets, RefuseWhatCannotBe) {
   EXPECT_THAT(refusal("keras", "Epoch 1/2\n5005/5005 [====] - 1s 190us/step - loss: 1\n",
                       {{"dataset", "imagenet"}, {"ranks", "3"}}),
               HasSubstr("no device comes near 50000"));
-}
-
-TEST(Presets, AreOneRowOfATableEach) {
-  for (const Preset& preset : presets()) {
-    EXPECT_FALSE(preset.reads.empty() || preset.needs.empty()) << preset.name;
-  }
-  ImportGuide guide;
-  guide.preset = "keras";
-  EXPECT_EQ(import_reading("log", guide).schema, &epoch_schema());
-  guide.bench = "allreduce";
-  EXPECT_THAT(message_of<UsageError>([&] { import_reading("log", guide); }),
-              HasSubstr("of epoch or throughput"));
-  guide.bench = "";
-  guide.metrics = {"seconds=(x)"};
-  EXPECT_THAT(message_of<UsageError>([&] { import_reading("log", guide); }),
-              HasSubstr("leave --metric out"));
-  guide.metrics.clear();
-  EXPECT_THAT(message_of<UsageError>([&] { import_reading("osu", guide); }),
-              HasSubstr("--preset belongs to log alone"));
 }
 
 }  // namespace

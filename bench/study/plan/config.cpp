@@ -397,14 +397,8 @@ StudyConfig parse_study_config(std::string text, const std::filesystem::path& pa
                                const KnownNames& known) {
   StudyConfig config;
   config.text = std::move(text);
-  toml::table root;
-  try {
-    root = toml::parse(config.text);
-  } catch (const toml::parse_error& error) {
-    const toml::source_position at = error.source().begin;
-    fail<UsageError>("{}:{}:{}: {}", path.string(), at.line, at.column, error.description());
-  }
   TomlReader reader(path.string());
+  const toml::table root = reader.parsed(config.text);
   if (const toml::table* study = reader.table(root, "study")) read(reader, *study, config);
   const KnownNames where = known_where(config, known);
   read_part(reader, root, "allreduce", where, config.allreduce);

@@ -48,6 +48,15 @@ void TomlReader::complain_at(const toml::source_position& at, const std::string&
                       fmt::format("{}:{}:{}: {}", file_, at.line, at.column, what));
 }
 
+toml::table TomlReader::parsed(const std::string& text) const {
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    fail<UsageError>("{}:{}:{}: {}", file_, at.line, at.column, error.description());
+  }
+}
+
 void TomlReader::complain(const toml::node& where, const std::string& what) {
   complain_at(where.source().begin, what);
 }

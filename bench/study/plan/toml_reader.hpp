@@ -16,6 +16,8 @@ namespace scalebench {
 class TomlReader {
  public:
   explicit TomlReader(std::string file) : file_(std::move(file)) {}
+  /// Throws UsageError, with its place, for what is no TOML.
+  toml::table parsed(const std::string& text) const;
 
   // Each leaves `value` alone when the key is absent, and complains about a wrong type or value.
   void text(const toml::table& table, std::string_view key, std::string& value);

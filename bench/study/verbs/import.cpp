@@ -173,6 +173,7 @@ ExitCode import(ImportOptions options) {
     options.guide.names = options.files;
     options.guide.catalog = configs_folder() / "published.csv";
   }
+  options.guide.presets = configs_folder() / "presets.toml";
   const std::string origin = published ? "quoted" : "imported";
   const ImportReading reading = import_reading(options.kind, options.guide);
   Console console(/*speaks=*/true, options.quiet);
@@ -238,10 +239,8 @@ void add_import(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--bench", options.guide.bench,
                   "log: what its values are of: epoch (the default), throughput, allreduce, "
                   "kernels; published: what to make of them");
-  offer(verb.add_option("--preset", options.guide.preset,
-                        fmt::format("log: whose log it is, instead of --metric: {}",
-                                    fmt::join(log_presets(), ", "))),
-        log_presets());
+  verb.add_option("--preset", options.guide.preset,
+                  "log: whose log it is, instead of --metric; one of list presets");
   add_one_each(verb, "--metric", options.guide.metrics,
                "log: column=expression or column:unit=expression, its number in (...); behind "
                "seconds of steps *STEPS, for epochs of so many");

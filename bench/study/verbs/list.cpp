@@ -137,7 +137,7 @@ Listing list_transports() {
 
 Listing list_presets() {
   Listing listing{{"name", "reads", "asks_for"}};
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : read_presets(configs_folder() / "presets.toml")) {
     listing.rows.push_back({preset.name, preset.reads, preset.needs});
   }
   return listing;
