@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <span>
 
 namespace scalebench {
@@ -222,12 +223,13 @@ std::string usage_of(const CLI::App& app, bool options) {
 
 std::string help_page(const CLI::App& app, bool all, std::size_t columns) {
   std::vector<const CLI::Option*> options = shown_options(app);
-  const auto named = std::ranges::stable_partition(options, &CLI::Option::get_positional);
-  const std::span<const CLI::Option* const> places(options.begin(), named.begin());
+  const auto named = std::stable_partition(options.begin(), options.end(),
+                                           std::mem_fn(&CLI::Option::get_positional));
+  const std::span<const CLI::Option* const> places(options.begin(), named);
   std::string page = wrapped("", app.get_description(), 0, columns);
   page += fmt::format("usage: {}\n", usage_of(app, true));
   if (!places.empty()) page += section("Arguments", places, columns);
-  page += sections({named.begin(), named.end()}, all, columns);
+  page += sections({named, options.end()}, all, columns);
   page += list_of_verbs(app, columns);
   const std::string footer = app.get_footer();
   if (!footer.empty()) {

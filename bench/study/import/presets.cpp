@@ -14,27 +14,27 @@ namespace scalebench {
 namespace {
 
 /// In the order of Says.
-constexpr std::array<std::string_view, kSays> kNames{"epoch",
-                                                     "step",
-                                                     "steps",
-                                                     "step_seconds",
-                                                     "mean_step_seconds",
-                                                     "epoch_seconds",
-                                                     "unit_seconds",
-                                                     "interval_seconds",
-                                                     "interval_begin",
-                                                     "images_per_s",
-                                                     "images_per_s_each",
-                                                     "images_per_s_so_far",
-                                                     "accuracy",
-                                                     "train_loss",
-                                                     "test_loss",
-                                                     "model",
-                                                     "ranks",
-                                                     "local_rank",
-                                                     "batch",
-                                                     "global_batch",
-                                                     "samples"};
+constexpr std::array<std::string_view, kSays> kSaysNames{"epoch",
+                                                         "step",
+                                                         "steps",
+                                                         "step_seconds",
+                                                         "mean_step_seconds",
+                                                         "epoch_seconds",
+                                                         "unit_seconds",
+                                                         "interval_seconds",
+                                                         "interval_begin",
+                                                         "images_per_s",
+                                                         "images_per_s_each",
+                                                         "images_per_s_so_far",
+                                                         "accuracy",
+                                                         "train_loss",
+                                                         "test_loss",
+                                                         "model",
+                                                         "ranks",
+                                                         "local_rank",
+                                                         "batch",
+                                                         "global_batch",
+                                                         "samples"};
 
 /// An expression, or one with a factor: 'took ([0-9]+) ms', ['took ([0-9]+) ms', 1e-3].
 Pattern pattern_of(TomlReader& reader, Says says, const toml::node& node) {
@@ -47,12 +47,12 @@ Pattern pattern_of(TomlReader& reader, Says says, const toml::node& node) {
 
 void read_patterns(TomlReader& reader, const toml::table& says, Preset& preset) {
   for (const auto& [key, node] : says) {
-    const auto name = std::ranges::find(kNames, key.str());
-    if (name == kNames.end()) {
-      reader.complain(node, unknown_name("key", key.str(), kNames));
+    const auto name = std::ranges::find(kSaysNames, key.str());
+    if (name == kSaysNames.end()) {
+      reader.complain(node, unknown_name("key", key.str(), kSaysNames));
       continue;
     }
-    const auto what = static_cast<Says>(name - kNames.begin());
+    const auto what = static_cast<Says>(name - kSaysNames.begin());
     if (!node.is_array()) {
       preset.patterns.push_back(pattern_of(reader, what, node));
       continue;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/nightly/record.hpp"
@@ -33,8 +32,9 @@ std::map<std::string, BuildCell> judged_builds(const NightInput& input) {
     const auto its = rounds.find(pair.any().key);
     if (its != rounds.end()) its->second.again = pair.samples(/*paired=*/true);
   }
-  const auto values = std::views::values(rounds);
-  const auto judged = judge_build(std::vector<BuildRounds>(values.begin(), values.end()));
+  std::vector<BuildRounds> in_order;
+  for (const auto& [key, its] : rounds) in_order.push_back(its);
+  const auto judged = judge_build(in_order);
   std::map<std::string, BuildCell> cells;
   auto its = judged.begin();
   for (const auto& [key, sweep] : rounds) cells.emplace(key, *its++);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 
 #include "bench/measure/statistics.hpp"
 
@@ -74,10 +73,15 @@ constexpr std::size_t kLast = 10;            // nights in which kOften make an a
 constexpr std::size_t kOften = 5;
 constexpr std::size_t kFewestCells = 5;  // whose median is that of all together
 
+template <class Night>
+std::vector<Night> newest_first(const std::vector<Night>& nights) {
+  return {nights.rbegin(), nights.rend()};
+}
+
 /// Whether a night beyond the good ones, tonight, is one too many.
 bool is_alarm(const std::vector<CellNight>& nights) {
   std::size_t looked_at = 0, beyond = 1;
-  for (const CellNight& night : std::views::reverse(nights)) {
+  for (const CellNight& night : newest_first(nights)) {
     if (night.verdict == MachineVerdict::missing) continue;
     if (looked_at++ == 0 && night.beyond()) return true;
     if (looked_at == kLast) break;
@@ -90,7 +94,7 @@ MachineCell judged(const std::vector<CellNight>& nights, double seconds) {
   MachineCell cell;
   cell.seconds = seconds;
   std::vector<double> good;
-  for (const CellNight& night : std::views::reverse(nights)) {
+  for (const CellNight& night : newest_first(nights)) {
     if (night.good() && good.size() < kMostGoodNights) good.push_back(night.seconds);
   }
   cell.nights = good.size();
@@ -117,7 +121,7 @@ TogetherNight judged_together(const std::vector<TogetherNight>& nights,
   TogetherNight tonight{median_of(changes), false};
   double slowest = -1;
   std::size_t count = 0;
-  for (const TogetherNight& night : std::views::reverse(nights)) {
+  for (const TogetherNight& night : newest_first(nights)) {
     if (night.machine || std::isnan(night.change)) continue;
     slowest = std::max(slowest, night.change);
     if (++count == kLast) break;

@@ -69,8 +69,8 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
   const bool says_no_place = fails_at > 0 && !table.results.front().counts_wrong;
   ImportedLaunch launch{{}, command};
   for (const PrintedResult& one : table.results) {
-    ImportedCase& made = launch.cases.emplace_back(described(run, one, table.ranks),
-                                                   std::vector<double>{one.seconds});
+    ImportedCase& made = launch.cases.emplace_back(
+        ImportedCase{described(run, one, table.ranks), {one.seconds}, {}});
     ResultRow& row = made.row;
     apply(settings, row, file);
     set_where_empty(row, "algorithm", "native");

@@ -65,9 +65,9 @@ Layout layout_of(const std::vector<std::string>& head) {
 /// All that so many cells may be: a root, and three or four of each of one or two placements.
 std::vector<Layout> layouts_of(std::size_t cells) {
   std::vector<Layout> layouts;
-  for (const std::size_t root : {0, 1}) {
-    for (const std::size_t width : {4, 3}) {
-      for (const std::size_t places : {1, 2}) {
+  for (std::size_t root = 0; root <= 1; ++root) {
+    for (std::size_t width = 3; width <= 4; ++width) {
+      for (std::size_t places = 1; places <= 2; ++places) {
         if (root + width * places != cells) continue;
         Layout& layout = layouts.emplace_back();
         for (std::size_t at = root; at < cells; at += width) {
@@ -84,11 +84,12 @@ std::vector<Layout> layouts_of(std::size_t cells) {
 struct Printed {
   const PrintedRow* row = nullptr;
   std::size_t place = 0;
+  double bytes = 0;
   PrintedNumber time{}, algbw{}, busbw{};
 
   /// `per_second`: of the time's unit.
   double algbw_of(double per_second) const {
-    return algbw_gb_per_s(read_number<double>(row->bytes).value_or(0), time.value / per_second);
+    return algbw_gb_per_s(bytes, time.value / per_second);
   }
   bool has_unit(double per_second) const { return agrees(algbw, algbw_of(per_second), time); }
   bool has_factor(double per_second, double factor) const {
@@ -99,12 +100,13 @@ struct Printed {
 std::vector<Printed> numbers_in(const std::vector<const PrintedRow*>& rows, const Layout& layout) {
   std::vector<Printed> found;
   for (const PrintedRow* const row : rows) {
+    const double bytes = read_number<double>(row->bytes).value_or(0);
     for (std::size_t i = 0; i < layout.size(); ++i) {
       const auto time = printed_number(row->cells[layout[i].time]);
       const auto algbw = printed_number(row->cells[layout[i].algbw]);
       const auto busbw = printed_number(row->cells[layout[i].busbw]);
       if (time && algbw && busbw && time->value > 0)
-        found.push_back({row, i, *time, *algbw, *busbw});
+        found.push_back({row, i, bytes, *time, *algbw, *busbw});
     }
   }
   return found;
