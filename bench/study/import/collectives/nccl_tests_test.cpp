@@ -325,6 +325,14 @@ TEST(NcclTests, LeavesOutWhatItsNumbersSayIsNoAllreduce) {
               HasSubstr("as of no collective of 4 ranks"));
 }
 
+TEST(NcclTests, LeavesOutARowOfAnotherKindAmongAllreduces) {
+  const ImportedFile file = read(kMethod + kDevices + kHead + kMiB +
+                                 "65536 4096 float sum -1 20.0 3.28 4.92 0 20.0 3.28 4.92 0\n");
+  EXPECT_EQ(file.launches.at(0).cases.size(), 2U);
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_THAT(file.findings[0].what, HasSubstr("65536 B are not 4096 of float"));
+}
+
 TEST(NcclTests, SaysHowFarItCame) {
   EXPECT_THAT(read_collectives("hello\n", "a", {}).findings.at(0).what,
               HasSubstr("no line has the size"));

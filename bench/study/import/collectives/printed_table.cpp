@@ -355,6 +355,10 @@ ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hint
   std::map<const PrintedRow*, std::array<const Printed*, 2>> printed;
   for (const Printed& one : reading.numbers) printed[one.row].at(one.place) = &one;
   for (const PrintedRow* const row : whole) {
+    if (const std::string why = no_allreduce(*row, reading.layout); !why.empty()) {
+      find(*row, why);
+      continue;
+    }
     for (std::size_t i = 0; i < reading.layout.size(); ++i) {
       const Place& place = reading.layout[i];
       const bool in_place = two ? (i == 1) != hints.in_place_first : hints.in_place_only;
