@@ -86,6 +86,11 @@ void require_text(std::string_view text, const std::string& file) {
 
 }  // namespace
 
+std::string text_of(const std::string& file, const Remark& remark) {
+  return remark.line > 0 ? fmt::format("{}:{}: {}", file, remark.line, remark.what)
+                         : fmt::format("{}: {}", file, remark.what);
+}
+
 std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,
                                   std::vector<Remark>& findings) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {

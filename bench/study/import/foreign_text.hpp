@@ -24,6 +24,9 @@ struct Remark {
   std::string what;
 };
 
+/// "a.log:7: what".
+std::string text_of(const std::string& file, const Remark& remark);
+
 struct ForeignLine {
   std::size_t number = 0;  // from 1
   std::string_view text;   // into what lines_of was given

@@ -43,8 +43,7 @@ std::filesystem::path required(const std::filesystem::path& path) {
   const bool is_file = std::filesystem::is_regular_file(path);
   const std::uintmax_t bytes = is_file ? std::filesystem::file_size(path) : 0;
   if (bytes > 0 && bytes <= kMostBytes) return path;
-  fail<UsageError>("{}: {}; valid: a file of up to {} MB, as with what is to be read cut out",
-                   path.string(),
+  fail<UsageError>("{}: {}; valid: a file of up to {} MB", path.string(),
                    !is_file     ? std::string("no file")
                    : bytes == 0 ? std::string("it is empty")
                                 : fmt::format("{} MB", bytes / 1'000'000),

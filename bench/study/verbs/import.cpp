@@ -52,9 +52,7 @@ std::vector<int> launches_of(const ImportOptions& options) {
 
 void warn_of(const std::string& file, const ImportedFile& read, Console& console) {
   for (std::size_t i = 0; i < read.findings.size() && i < kFindingsShown; ++i) {
-    const Remark& finding = read.findings[i];
-    const std::string place = finding.line > 0 ? fmt::format(":{}", finding.line) : "";
-    console.warn(printable(fmt::format("{}{}: {}", file, place, finding.what)));
+    console.warn(printable(text_of(file, read.findings[i])));
   }
   if (read.findings.size() > kFindingsShown) {
     console.warn(printable(

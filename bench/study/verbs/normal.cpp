@@ -86,9 +86,7 @@ Subject subject_of_log(const NormalOptions& options) {
   subject.gpus = texts_in(read.key, "gpus");
   subject.evidence = evidence_in(text);
   Console console(/*speaks=*/true, /*quiet=*/true);
-  for (const Remark& finding : read.findings) {
-    console.warn(printable(fmt::format("{}:{}: {}", file, finding.line, finding.what)));
-  }
+  for (const Remark& finding : read.findings) console.warn(printable(text_of(file, finding)));
   for (const ImportedLaunch& launch : read.launches) {
     for (std::size_t i = 0; i < launch.cases.size(); ++i) {
       const ImportedCase one = launch.cases[i];

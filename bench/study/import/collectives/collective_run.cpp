@@ -24,13 +24,10 @@ std::string type_of(const PrintedRow& row) {
   return std::string(kTypes.at(whole(row.bytes) / whole(row.count)));
 }
 
-ResultRow described(const CollectiveRun& run, const PrintedResult& one, int ranks) {
+ResultRow described(const PrintedResult& one, int ranks) {
   ResultRow row(allreduce_schema());
   row.set("dtype", type_of(*one.row)).set("op", one.row->redop.empty() ? "sum" : one.row->redop);
   row.set("placement", one.placement).set("size_bytes", one.row->bytes).set("ranks", ranks);
-  // Of a list that was cut nobody knows how many hosts it had.
-  const bool is_whole = run.hints.ranks == ranks;
-  if (is_whole && !run.hosts.empty()) row.set("nodes", run.hosts.size());
   return row;
 }
 
@@ -54,24 +51,25 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
                 fmt::format("results of {} are left out: allreduce.csv holds those of {}", program,
                             kProgram));
   }
-  CollectiveRun run = *this;
   int highest = -1;
   for (const auto& [group, rank] : devices) highest = std::max(highest, rank);
   const auto listed =
       static_cast<int>(std::ranges::count(devices, first_group, &std::pair<int, int>::first));
   const bool is_whole = listed > 0 && highest < static_cast<int>(devices.size());
-  run.hints.ranks = ranks      ? ranks
-                    : is_whole ? std::optional<int>(listed)
-                               : read_number<int>(setting(settings, "ranks"));
-  const ReadTable table = read_table(rows, run.hints, file);
+  const std::optional<int> known = is_whole && !ranks ? listed : ranks;
+  TableHints of_table = hints;
+  of_table.ranks = known ? known : read_number<int>(setting(settings, "ranks"));
+  const ReadTable table = read_table(rows, of_table, file);
   std::ranges::copy(table.findings, std::back_inserter(result.findings));
   if (table.results.empty()) return;
   const bool says_no_place = fails_at > 0 && !table.results.front().counts_wrong;
   ImportedLaunch launch{{}, command};
   for (const PrintedResult& one : table.results) {
-    ImportedCase& made = launch.cases.emplace_back(
-        ImportedCase{described(run, one, table.ranks), {one.seconds}, {}});
+    ImportedCase& made =
+        launch.cases.emplace_back(ImportedCase{described(one, table.ranks), {one.seconds}, {}});
     ResultRow& row = made.row;
+    // Of a list that was cut nobody knows how many hosts it had.
+    if (known == table.ranks && !hosts.empty()) row.set("nodes", hosts.size());
     apply(settings, row, file);
     set_where_empty(row, "algorithm", "native");
     set_where_empty(row, "transport", "nccl");

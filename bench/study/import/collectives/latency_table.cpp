@@ -158,8 +158,8 @@ ResultRow LatencyTable::described(std::string_view bytes) const {
   set_where_empty(row, "placement", "out_of_place");
   set_where_empty(row, "mode", "isolated");
   if (row.get("ranks").empty()) {
-    fail<UsageError>("{}: osu_allreduce does not print the number of ranks; add --set ranks=N",
-                     file_);
+    fail<UsageError>("{}: the number of ranks of {} is not in it; add --set ranks=N", file_,
+                     program_);
   }
   return row;
 }

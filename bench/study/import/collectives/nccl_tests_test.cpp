@@ -225,6 +225,7 @@ TEST(NcclTests, TakesTheNumberOfRanksFromTheNumbersWhereNoListIsWhole) {
     EXPECT_EQ(one.row.get("ranks"), "4");
     EXPECT_EQ(one.row.get("nodes"), "") << "of one that was cut nobody knows";
   }
+  EXPECT_EQ(only_case(read(kMethod + last + kHead + kMiB, {{"ranks", "4"}})).row.get("nodes"), "");
   EXPECT_THAT(refusal(kMethod + kDevices + kHead + kMiB, {{"ranks", "8"}}),
               HasSubstr("--set ranks=8: run.log says 4"));
   // Small ones fit many.

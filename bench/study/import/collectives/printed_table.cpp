@@ -181,6 +181,16 @@ class Factors {
   std::vector<Printed> numbers_;  // the clearest first
 };
 
+/// The bytes of an element; 0 of a type that is not known.
+std::size_t bytes_of_type(std::string_view type) {
+  static const std::map<std::string_view, std::size_t> kBytes{
+      {"int8", 1},   {"uint8", 1}, {"char", 1},     {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"f8e4m3", 1},
+      {"f8e5m2", 1}, {"half", 2},  {"bfloat16", 2}, {"bfloat", 2},   {"int", 4},      {"int32", 4},
+      {"uint32", 4}, {"float", 4}, {"int64", 8},    {"uint64", 8},   {"double", 8}};
+  const auto found = kBytes.find(type);
+  return found == kBytes.end() ? 0 : found->second;
+}
+
 /// Why a row can be of no allreduce, whatever its times are; empty where it can.
 std::string no_allreduce(const PrintedRow& row, const Layout& layout) {
   const std::string& root = row.cells.front();
@@ -281,15 +291,6 @@ std::string_view size_in(std::string_view word) {
   const bool is_time =
       word.substr(0, at).find_first_not_of("0123456789:") == std::string_view::npos;
   return is_time ? "" : word.substr(at + 1);
-}
-
-std::size_t bytes_of_type(std::string_view type) {
-  static const std::map<std::string_view, std::size_t> kBytes{
-      {"int8", 1},   {"uint8", 1}, {"char", 1},     {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"f8e4m3", 1},
-      {"f8e5m2", 1}, {"half", 2},  {"bfloat16", 2}, {"bfloat", 2},   {"int", 4},      {"int32", 4},
-      {"uint32", 4}, {"float", 4}, {"int64", 8},    {"uint64", 8},   {"double", 8}};
-  const auto found = kBytes.find(type);
-  return found == kBytes.end() ? 0 : found->second;
 }
 
 std::optional<PrintedRow> row_in(const ForeignLine& line) {

@@ -55,9 +55,6 @@ struct ReadTable {
   std::vector<Remark> findings;        // rows and tables that are left out, and why
 };
 
-/// The bytes of an element; 0 of a type that is not known.
-std::size_t bytes_of_type(std::string_view type);
-
 /// `rows`: at least one; they outlive the answer. Throws UsageError, beginning with `file`, where
 /// several numbers of ranks fit and none is known.
 ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hints,

@@ -125,9 +125,8 @@ class Reader {
                        "a program built without MPI; their results are left out",
                        *rank)});
     }
-    const auto bus = std::ranges::find_if(words, [](auto word) { return word.ends_with(']'); });
-    auto name = words.end();
-    for (auto word = bus; word != words.end(); ++word) {
+    auto name = words.end();  // behind the address of its bus
+    for (auto word = words.begin(); word != words.end(); ++word) {
       if (word->ends_with(']')) name = word + 1;
     }
     if (name != words.end()) gpus_.insert(fmt::format("{}", fmt::join(name, words.end(), " ")));
@@ -162,8 +161,8 @@ class Reader {
   LatencyTable latency_;
   CollectiveRun run_;
   std::set<std::string> gpus_;
-  Remark nearest_,
-      behind_;  // the last line that was understood, and the first behind it that was not
+  Remark nearest_;  // the last line that was understood
+  Remark behind_;   // and the first behind it that was not
 };
 
 }  // namespace
