@@ -90,7 +90,6 @@ void keys(auto& io, auto& table, StudyConfig& config) {
   config.seed = static_cast<std::uint64_t>(seed);
   io.whole(table, "threads", config.threads, 1, 4096);
   io.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
-  io.whole(table, "slots", config.slots, 1, 65536);
   io.text(table, "devices", config.devices);
   io.flag(table, "share_devices", config.share_devices);
   io.flag(table, "monitor", config.monitor);
@@ -191,6 +190,11 @@ void read(TomlReader& reader, const toml::table& table, StudyConfig& config) {
   if (config.share_devices && config.ranks.empty() && config.layouts.empty()) {
     reader.complain(*table.get("share_devices"),
                     "share_devices: name the ranks, since the number of GPUs is no limit then");
+  }
+  if (names_hosts(config.mpirun_arguments)) {
+    reader.complain(
+        *table.get("mpirun_arguments"),
+        "mpirun_arguments name hosts; valid: hosts = \"h1:4,h2:4\", or a hostfile there");
   }
   reader.no_other_keys(table);
 }
@@ -351,9 +355,7 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
 
 /// What is known of the ranks' host once [study] is read.
 KnownNames known_where(const StudyConfig& config, KnownNames known) {
-  if (!config.hosts.empty() || names_hosts(config.mpirun_arguments)) {
-    known.looks_here = known.on_cpus = false;
-  }
+  if (!config.hosts.empty()) known.looks_here = known.on_cpus = false;
   known.on_cpus = known.on_cpus || config.device == "cpu";
   return known;
 }

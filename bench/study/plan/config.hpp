@@ -71,7 +71,6 @@ struct StudyConfig {
   std::uint64_t seed = 1;
   std::int64_t threads = 1;  // CPU threads of a rank: what counts as one device on a CPU
   std::string device = "auto";
-  std::int64_t slots = 0;      // ranks that fit on all hosts together; 0: this host's cores or GPUs
   std::string devices;         // of each host, as --devices says them; empty: all
   bool share_devices = false;  // several ranks may be on one GPU: rows are then emulated
   bool monitor = true;         // training launches record what the machine does beside them

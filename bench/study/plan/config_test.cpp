@@ -23,10 +23,9 @@ StudyConfig full_config() {
   config.seed = 42;
   config.threads = 3;
   config.device = "cpu";
-  config.slots = 16;
   config.monitor = false;
   config.hosts = "h1:4,h2:4";
-  config.mpirun_arguments = {"--hostfile", "with \"quotes\" and \\"};
+  config.mpirun_arguments = {"--report-bindings", "with \"quotes\" and \\"};
   config.allreduce.emplace().max_seconds = 0.02;
   config.throughput.emplace().models = {"mlp", "resnet20"};
   config.throughput->batches_per_rank = {"32", "largest"};
@@ -135,7 +134,7 @@ seed = 42
 threads = 2
 device = "cpu"
 ranks = [1, 2, 4]
-mpirun_arguments = ["--host", "a,b"]
+mpirun_arguments = ["--mca", "btl"]
 [allreduce]
 algorithms = ["ring", "native"]
 dtypes = ["float", "half"]
@@ -176,7 +175,7 @@ target_accuracy = 0.91
   EXPECT_EQ(config.threads, 2);
   EXPECT_EQ(config.device, "cpu");
   EXPECT_THAT(config.ranks, ElementsAre(1, 2, 4));
-  EXPECT_THAT(config.mpirun_arguments, ElementsAre("--host", "a,b"));
+  EXPECT_THAT(config.mpirun_arguments, ElementsAre("--mca", "btl"));
   ASSERT_TRUE(config.allreduce && config.throughput);
   EXPECT_THAT(config.allreduce->algorithms, ElementsAre("ring", "native"));
   EXPECT_THAT(config.allreduce->dtypes, ElementsAre("float", "half"));
@@ -232,6 +231,8 @@ TEST(StudyConfig, NamesAMissingFile) {
 
 TEST(StudyConfig, RefusesMalformedTomlWithItsPlace) {
   EXPECT_THAT(refusal("[study]\nlaunches = \n"), StartsWith("bad.toml:2:"));
+  EXPECT_THAT(refusal("[study]\nmpirun_arguments = [\"--host\", \"a\"]\n"),
+              HasSubstr("mpirun_arguments name hosts"));
   EXPECT_THAT(refusal("[study\n"), StartsWith("bad.toml:1:"));
   EXPECT_THAT(refusal("[study]\nname = \"open\n"), StartsWith("bad.toml:2:"));
 }

@@ -331,7 +331,7 @@ std::vector<Layout> layouts_here(const StudyConfig& config, const PlanLimits& li
   std::vector<Layout> layouts = config.layouts;
   if (layouts.empty()) {
     std::vector<int> all = config.ranks;
-    if (all.empty()) all = powers_up_to(std::max(limits.devices, limits.slots));
+    if (all.empty()) all = powers_up_to(limits.devices);
     for (const int ranks : all) layouts.push_back({1, ranks});
   }
   for (const Layout& layout : layouts) {

@@ -19,7 +19,6 @@ struct PlanLimits {
   int devices = 1;             // cores, or GPUs where those are used; of all hosts
   bool oversubscribe = false;  // more ranks than devices are allowed
   Hosts hosts{};               // with slots; empty: this one
-  int slots = 0;               // N goes up to here where none is named, but for 0: devices
   bool looks_here = false;     // GPUs and data sets are those of this host
   std::string why_no_gpu{};    // empty: it has some
 };

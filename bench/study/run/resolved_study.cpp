@@ -157,24 +157,11 @@ namespace {
 
 Hosts hosts_of(const StartOptions& options, const StudyConfig& config,
                const EnvironmentVariables& variables) {
-  const bool launcher_knows = names_hosts(config.mpirun_arguments);
-  if (launcher_knows && options.hosts.empty() && config.hosts.empty()) return {};
-  ClusterDescription cluster = described_cluster(options.hosts, config.hosts, variables);
-  Hosts& hosts = cluster.hosts;
-  if (launcher_knows) {
-    fail<UsageError>(
-        "mpirun_arguments name hosts, and so do --hosts or [study] hosts; leave one out");
-  }
-  if (cluster.slots_are_gpus && config.device == "cpu") {
-    for (Host& host : hosts) host.slots = 0;
-  }
-  const auto unsaid = [](const Host& host) { return host.slots == 0; };
-  if (std::ranges::any_of(hosts, unsaid)) {
-    // `slots` are those of all hosts together.
-    const int all = static_cast<int>(hosts.size());
-    const int each =
-        config.slots > 0 ? std::max(1, static_cast<int>(config.slots) / all) : devices_of(config);
-    for (Host& host : hosts) host.slots = unsaid(host) ? each : host.slots;
+  const ClusterDescription cluster = described_cluster(options.hosts, config.hosts, variables);
+  const bool takes_cores = cluster.slots_are_gpus && config.device == "cpu";
+  Hosts hosts = cluster.hosts;
+  for (Host& host : hosts) {
+    if (host.slots == 0 || takes_cores) host.slots = devices_of(config);
   }
   return hosts;
 }
@@ -187,10 +174,7 @@ int gpus_of(const StudyConfig& config) {
   return named > 0 ? named : device_count();
 }
 
-namespace {
-
-/// Of this host: its GPUs, or cores divided by the threads of a rank.
-int own_devices(const StudyConfig& config) {
+int devices_of(const StudyConfig& config) {
   const int gpus = gpus_of(config);
   if (gpus > 0 && !config.share_devices) return gpus;
   if (gpus == 0 && config.device == "cuda") {
@@ -200,12 +184,6 @@ int own_devices(const StudyConfig& config) {
   return std::max({1, gpus, static_cast<int>(cores / config.threads)});
 }
 
-}  // namespace
-
-int devices_of(const StudyConfig& config) {
-  return config.slots > 0 ? static_cast<int>(config.slots) : own_devices(config);
-}
-
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
                      const EnvironmentVariables& variables) {
   Hosts hosts = hosts_of(options, config, variables);
@@ -213,10 +191,7 @@ PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
   if (!hosts.empty()) {
     limits.devices = 0;
     for (const Host& host : hosts) limits.devices += host.slots;
-  } else if (!names_hosts(config.mpirun_arguments)) {
-    // More slots than this host has devices are no devices: ranks would share them.
-    limits.slots = limits.devices;
-    limits.devices = std::min(limits.devices, own_devices(config));
+  } else {
     limits.looks_here = true;
     if (gpus_of(config) == 0) limits.why_no_gpu = why_no_device();
   }

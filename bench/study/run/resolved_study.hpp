@@ -95,13 +95,12 @@ StudyConfig config_of(StudyChoice& choice);
 /// GPUs here that the study may use; 0: it runs on the CPU.
 int gpus_of(const StudyConfig& config);
 
-/// Ranks that fit on this host: GPUs where those are used, else cores. Throws UsageError for GPUs
-/// without any.
+/// Ranks that fit on this host: GPUs where those are used, else cores divided by the threads of a
+/// rank. Throws UsageError for GPUs without any.
 int devices_of(const StudyConfig& config);
 
 /// The hosts and what fits on all of them together, as described_cluster() has them; slots that are
-/// not said: what this host has. None: this host, without a word about it, or the launcher's own
-/// arguments name some.
+/// not said: what this host has. None: this host, without a word about it.
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
                      const EnvironmentVariables& variables = environment_variables(::environ));
 

@@ -52,8 +52,6 @@ TEST(DevicesOf, AreTheCoresThatThisProcessMayUse) {
   StudyConfig config;
   config.device = "cpu";
   EXPECT_EQ(devices_of(config), 1);
-  config.slots = 5;
-  EXPECT_EQ(devices_of(config), 5) << "as said";
 }
 
 TEST(DevicesOf, AreCoresHoweverManyHardwareThreadsTheyHave) {
@@ -75,22 +73,11 @@ TEST(HostsOf, AreThoseOfTheFirstPlaceThatNamesSome) {
   EXPECT_EQ(places.hosts(), "");
 }
 
-TEST(HostsOf, LeaveHostsToTheLaunchersOwnArguments) {
-  Places places;
-  places.config.mpirun_arguments = {"--hostfile", "mine"};
-  EXPECT_THAT(message_of<UsageError>([&] { places.hosts(); }), HasSubstr("leave one out"));
-  places.options.hosts.clear();
-  places.config.hosts.clear();
-  EXPECT_EQ(places.hosts(), "");
-}
-
 TEST(HostsOf, HaveTheSlotsOfThisHostWhereNoneAreSaid) {
   Places places;
   places.config.device = "cpu";
   places.options.hosts = "a:7,b";
   EXPECT_EQ(places.hosts(), "a:7,b:" + std::to_string(devices_of(places.config)));
-  places.config.slots = 10;  // of all hosts together
-  EXPECT_EQ(places.hosts(), "a:7,b:5");
 }
 
 TEST(HostsOf, ReadAFileWhereThereIsOne) {
@@ -121,7 +108,7 @@ namespace {
 ResolvedStudy resolved(const std::string& ranks, const std::string& hosts, bool oversubscribe) {
   const TemporaryFolder folder;
   StudyChoice choice;
-  choice.config = folder.write("two.toml", "[study]\ndevice = \"cpu\"\nslots = 2\n[allreduce]\n");
+  choice.config = folder.write("two.toml", "[study]\ndevice = \"cpu\"\n[allreduce]\n");
   choice.ranks = ranks;
   choice.hosts = hosts;
   choice.launches = 1;
@@ -149,19 +136,6 @@ TEST(ResolvedStudy, IsEmulatedWhereRanksShareCores) {
   const ResolvedStudy study = resolved("4", "", true);
   EXPECT_TRUE(study.settings.oversubscribe);
   EXPECT_EQ(origin_of(study.settings), "emulated");
-}
-
-/// Its two slots are more than there are cores.
-TEST(ResolvedStudy, TakesSlotsBeyondTheCoresForRanksThatShareThem) {
-  const OneCore one;
-  EXPECT_THAT(message_of<UsageError>([] { resolved("", "", false); }),
-              HasSubstr("2 ranks on 1 core(s) or device(s)"));
-  const ResolvedStudy study = resolved("", "", true);
-  ASSERT_EQ(study.plan.size(), 1);
-  EXPECT_EQ(study.plan.front().ranks, 2);
-  EXPECT_TRUE(study.settings.oversubscribe);
-  EXPECT_EQ(origin_of(study.settings), "emulated");
-  EXPECT_EQ(resolved("4", "a:4", false).limits.devices, 4) << "hosts have what they say";
 }
 
 TEST(ResolvedStudy, StartsItsLaunchesOnTheHostsThatItWasPlannedFor) {
