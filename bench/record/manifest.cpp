@@ -81,7 +81,6 @@ static void members(auto& visit, Suspect& suspect) {
 static void members(auto& visit, Resumption& resumption) {
   visit("utc", resumption.utc);
   visit("command", resumption.command);
-  visit("changed", resumption.changed);
 }
 
 static void members(auto& visit, ImportRecord::File& file) {

@@ -43,7 +43,6 @@ struct LaunchRecord {
 struct Resumption {
   std::string utc;
   std::vector<std::string> command;  // argv as typed
-  std::vector<std::string> changed;  // what was no longer as at the beginning, and allowed
 };
 
 /// Where the numbers of an import come from. The files themselves are not kept: some hold the whole

@@ -11,6 +11,7 @@
 #include "bench/record/json_members.hpp"
 #include "bench/record/run_name.hpp"
 #include "bench/record/seal.hpp"
+#include "bench/study/run/end.hpp"
 #include "bench/study/run/in_turns.hpp"
 #include "bench/study/run/run.hpp"
 #include "kernels/error.hpp"
@@ -140,7 +141,7 @@ void measure_beside(const BesideStudy& study, const std::atomic<bool>& stop, Con
   if (!study.beside) {
     StudyRun run = open_study(here, console);
     run.measure(stop);
-    end_run(run, stop, console);
+    close_run(run, stop, /*accept_failed=*/false, console);
     return;
   }
   StartOptions options = study.options;

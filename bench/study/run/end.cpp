@@ -15,14 +15,21 @@
 namespace scalebench {
 namespace {
 
-ExitCode exit_code_of(const StudyRun& study) {
-  if (study.measured() == 0) return ExitCode::nothing_measured;
-  return study.failed() > 0 ? ExitCode::incomplete : ExitCode::ok;
+ExitCode exit_code_of(const StudyRun& run) {
+  if (run.measured() == 0) return ExitCode::nothing_measured;
+  return run.failed() > 0 ? ExitCode::incomplete : ExitCode::ok;
+}
+
+/// Whether a launch failed, and not as one that was refused with exit code 2, which would be again.
+bool may_end_well(const LaunchRecord& launch) {
+  const std::string refusal = fmt::format("exit code {}", static_cast<int>(ExitCode::usage));
+  return launch.status == "failed" && launch.note != refusal &&
+         !launch.note.starts_with(refusal + ":");
 }
 
 /// What the job has cost so far and how much of it was training; nothing elsewhere.
-void note_job_account(const StudyRun& study, Console& console) {
-  const nlohmann::json& job = study.manifest().job;
+void note_job_account(const StudyRun& run, Console& console) {
+  const nlohmann::json& job = run.manifest().job;
   if (job.is_null()) return;
   const nlohmann::json& billed = job.at("billed_seconds");
   console.note(fmt::format("job: {} billed so far, {:.1f} s of them training",
@@ -33,36 +40,24 @@ void note_job_account(const StudyRun& study, Console& console) {
 
 }  // namespace
 
-void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, Console& console) {
-  const std::string run = study.folder().string();
-  if (interruption.stop()) {
-    console.warn("partial: interrupted; everything that was measured is kept",
-                 fmt::format("go on with: scalebench resume {}", run));
-  } else {
-    const char* const plural = study.failed() == 1 ? "" : "es";
-    console.warn(fmt::format("partial: {} launch{} failed", study.failed(), plural),
-                 way_past_failures(study.manifest().launches, run));
+bool close_run(StudyRun& run, bool interrupted, bool accept_failed, Console& console) {
+  const bool whole = !interrupted && (run.failed() == 0 || accept_failed);
+  run.close(whole);
+  const std::string folder = run.folder().string();
+  const std::vector<LaunchRecord>& launches = run.manifest().launches;
+  if (interrupted) {
+    console.warn(folder + " is partial: interrupted; everything that was measured is kept",
+                 "go on with: scalebench resume " + folder);
+  } else if (!whole) {
+    // A run keeps its config for ever.
+    const bool helps = std::ranges::any_of(launches, may_end_well);
+    console.warn(fmt::format("{} is partial: {} of {} launches failed", folder, run.failed(),
+                             launches.size()),
+                 (helps ? "start them again: scalebench resume " + folder
+                        : "mend the config, and run it anew") +
+                     "; leave them out for good: scalebench resume --accept " + folder);
   }
-}
-
-std::string way_past_failures(const std::vector<LaunchRecord>& launches, const std::string& run) {
-  const std::string refusal = fmt::format("exit code {}", static_cast<int>(ExitCode::usage));
-  std::size_t failed = 0, refused = 0, measured = 0;
-  for (const LaunchRecord& launch : launches) {
-    measured += launch.status == "ok" ? 1 : 0;
-    if (launch.status != "failed") continue;
-    ++failed;
-    refused += launch.note == refusal || launch.note.starts_with(refusal + ":") ? 1 : 0;
-  }
-  const std::string accept =
-      measured > 0 ? fmt::format("; leave them out for good: scalebench resume --accept {}", run)
-                   : "";
-  if (refused == failed) {
-    return "what they were asked for is not valid: mend the config, and run it anew" + accept;
-  }
-  const std::string others =
-      refused > 0 ? fmt::format("; {} of them were refused, and need another config", refused) : "";
-  return fmt::format("start them again: scalebench resume {}{}{}", run, others, accept);
+  return whole;
 }
 
 ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
@@ -87,24 +82,22 @@ ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::stri
   return counts && code == ExitCode::ok ? ExitCode::regression : code;
 }
 
-ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
-                   Console& console) {
-  study.summarise();
-  const bool is_whole = !interruption.stop() && (study.failed() == 0 || options.accept_failed);
-  study.seal(is_whole ? "complete" : "partial");
-  std::string text = result_text(study.table(summary_schema()),
-                                 {study.table(throughput_schema()), study.table(allreduce_schema()),
-                                  study.table(kernels_schema())});
+ExitCode measure_to_end(StudyRun& run, const EndOptions& options, Console& console) {
+  const Interruption interruption;
+  run.measure(interruption.stop());
+  close_run(run, interruption.stop(), options.accept_failed, console);
+  std::string text = result_text(
+      run.table(summary_schema()),
+      {run.table(throughput_schema()), run.table(allreduce_schema()), run.table(kernels_schema())});
   for (const Schema* schema : {&scaling_schema(), &throughput_schema(), &allreduce_schema()}) {
-    if (options.metrics) text += metric_lines(study.table(*schema));
+    if (options.metrics) text += metric_lines(run.table(*schema));
   }
-  if (options.figures) draw_run(study.folder(), console);
-  console.note(fmt::format("results: {}", study.folder().string()));
-  note_job_account(study, console);
+  if (options.figures) draw_run(run.folder(), console);
+  console.note(fmt::format("results: {}", run.folder().string()));
+  note_job_account(run, console);
   console.result(text);
-  if (!is_whole) say_how_to_go_on(study, interruption, console);
   const ExitCode code =
-      name_suspects({study.folder()}, "table", options.fail_on_host, console, exit_code_of(study));
+      name_suspects({run.folder()}, "table", options.fail_on_host, console, exit_code_of(run));
   return interruption.stop() ? interruption.exit_code() : code;
 }
 
@@ -115,11 +108,9 @@ ExitCode measure_study(const ResolvedStudy& study, EndOptions end) {
     print_plan(study, console);
     return ExitCode::ok;
   }
-  const Interruption interruption;
   StudyRun run = open_study(study, console);
-  run.measure(interruption.stop());
   end.figures = options.figures;
-  return end_study(run, interruption, end, console);
+  return measure_to_end(run, end, console);
 }
 
 }  // namespace scalebench

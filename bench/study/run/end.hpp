@@ -26,18 +26,13 @@ struct EndOptions {
 /// figures are drawn is the study's to say.
 ExitCode measure_study(const ResolvedStudy& study, EndOptions end = {});
 
-/// What a user can do about the launches of `run` that failed. One that was refused with exit code
-/// 2 is refused again, as a run keeps its config for ever.
-std::string way_past_failures(const std::vector<LaunchRecord>& launches, const std::string& run);
+/// The tables and the seal of a run. Returns whether every launch has ended well; else it is
+/// partial, and a warning says how to go on with it.
+bool close_run(StudyRun& run, bool interrupted, bool accept_failed, Console& console);
 
-/// One line: why a run is partial, and how to go on with it.
-void say_how_to_go_on(const StudyRun& study, const Interruption& interruption, Console& console);
-
-/// The end of `run` and `resume`: the tables, into files and to stdout; the seal, "complete" when
-/// every launch has ended well, else "partial", with a line that says how to go on; figures and
-/// report; and as the last line, of several hosts, the one at fault.
-ExitCode end_study(StudyRun& study, const Interruption& interruption, const EndOptions& options,
-                   Console& console);
+/// The launches of `run` and `resume` and what comes after: the tables, into files and to stdout;
+/// the seal; figures and report; and as the last line, of several hosts, the one at fault.
+ExitCode measure_to_end(StudyRun& run, const EndOptions& options, Console& console);
 
 /// The last line of whatever measures on several hosts: the one at fault, by hosts.csv
 /// of these runs, whose launches count together. To stdout, or where that is for programs

@@ -10,35 +10,8 @@
 namespace scalebench {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-LaunchRecord launch_that(const std::string& status, const std::string& note) {
-  LaunchRecord launch;
-  launch.status = status;
-  launch.note = note;
-  return launch;
-}
-
-TEST(WayPastFailures, IsNoSecondStartOfWhatWasRefused) {
-  const LaunchRecord ok = launch_that("ok", "");
-  const LaunchRecord crashed = launch_that("failed", "exit code 5: rank 1 h2: no memory");
-  const LaunchRecord refused = launch_that("failed", "exit code 2: 9 samples an epoch: expected");
-  EXPECT_EQ(way_past_failures({ok, crashed}, "R"),
-            "start them again: scalebench resume R; leave them out for good: scalebench resume "
-            "--accept R");
-  EXPECT_EQ(way_past_failures({refused}, "R"),
-            "what they were asked for is not valid: mend the config, and run it anew");
-  EXPECT_EQ(way_past_failures({ok, refused}, "R"),
-            "what they were asked for is not valid: mend the config, and run it anew; leave them "
-            "out for good: scalebench resume --accept R");
-  EXPECT_THAT(way_past_failures({crashed, refused}, "R"),
-              AllOf(StartsWith("start them again: scalebench resume R"),
-                    HasSubstr("; 1 of them were refused, and need another config")));
-  EXPECT_THAT(way_past_failures({launch_that("failed", "exit code 21")}, "R"),
-              StartsWith("start them again"));
-}
 
 // The last line, from folders of runs.
 

@@ -15,6 +15,7 @@
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/pairs.hpp"
+#include "bench/study/run/end.hpp"
 #include "bench/study/run/setup.hpp"
 #include "kernels/device.hpp"
 
@@ -82,7 +83,7 @@ void measure_both(StudyRun& first, StudyRun& second, std::size_t place,
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!begun[i]) continue;
     attempt([&] {
-      LaunchEnd end = runs[i]->or_way_to_go_on([&] { return ends[i].get(); });
+      LaunchEnd end = ends[i].get();
       end.seconds *= kShare;
       runs[i]->finish(std::move(*begun[i]), end);
     });
@@ -109,26 +110,14 @@ void measure_in_turns(StudyRun& a, StudyRun& b, const std::atomic<bool>& stop) {
 
 }  // namespace
 
-bool end_run(StudyRun& run, const std::atomic<bool>& stop, Console& console) {
-  console.clear_progress();
-  run.summarise();
-  const bool whole = !stop && run.failed() == 0;
-  run.seal(whole ? "complete" : "partial");
-  if (run.failed() > 0) {
-    console.warn(fmt::format("{}: {} launch{} failed", run.folder().string(), run.failed(),
-                             run.failed() == 1 ? "" : "es"),
-                 "see launches/*/stderr.log there");
-  }
-  return whole;
-}
-
 bool measure_pair(ResolvedStudy a, ResolvedStudy b, const std::atomic<bool>& stop,
                   Console& console) {
   a.pair = b.pair = new_pair();
   StudyRun run_a = open_study(a, console), run_b = open_study(b, console);
   measure_in_turns(run_a, run_b, stop);
-  const bool a_whole = end_run(run_a, stop, console);
-  return end_run(run_b, stop, console) && a_whole;
+  console.clear_progress();
+  const bool a_whole = close_run(run_a, stop, /*accept_failed=*/false, console);
+  return close_run(run_b, stop, /*accept_failed=*/false, console) && a_whole;
 }
 
 namespace {

@@ -15,15 +15,12 @@
 
 namespace scalebench {
 
-/// The tables and the seal of a run. Returns whether every launch has ended well; else it is
-/// partial, and a warning says so.
-bool end_run(StudyRun& run, const std::atomic<bool>& stop, Console& console);
-
 /// Two builds' studies of one plan, from their folders to their seals, launch by launch in turns.
 /// On the CPUs of one host both launches are there at once, and take turns of an epoch, a case or a
 /// round of steps (Turns): what the host is like in a second is in both. Elsewhere, and where a
 /// build's programs know no turns, one launch ends before the other starts. Which of the two begins
-/// changes from round to round, so that a drift favours neither. Returns as end_run.
+/// changes from round to round, so that a drift favours neither. Returns whether all launches of
+/// both have ended well.
 bool measure_pair(ResolvedStudy a, ResolvedStudy b, const std::atomic<bool>& stop,
                   Console& console);
 

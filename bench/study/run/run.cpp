@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -42,14 +41,6 @@ std::uintmax_t bytes_in(const fs::path& folder) {
     if (entry.is_regular_file()) bytes += entry.file_size();
   }
   return bytes;
-}
-
-/// What a program says, through the launcher, when a write of its own failed.
-bool tells_of_full_disk(const std::string& why) {
-  constexpr std::array<std::string_view, 3> kWords{"No space left on device", "Disk quota exceeded",
-                                                   "File too large"};
-  return std::ranges::any_of(
-      kWords, [&](std::string_view words) { return why.find(words) != std::string::npos; });
 }
 
 }  // namespace
@@ -110,42 +101,40 @@ void StudyRun::require_room_for_next() const {
   require_space(folder(), std::max(kAtLeast, all + 2 * all / std::max<std::size_t>(1, measured())));
 }
 
+void StudyRun::or_how_to_go_on(const auto& work) const {
+  const auto say = [&](const std::exception& error) {
+    console_.clear_progress();
+    fail<DiskFull>(
+        "{}; everything that was measured is kept: free some room, then: scalebench "
+        "resume {}",
+        error.what(), folder().string());
+  };
+  try {
+    work();
+  } catch (const DiskFull& error) {
+    say(error);
+  } catch (const fs::filesystem_error& error) {
+    if (!means_disk_full(error.code().value())) throw;
+    say(error);
+  }
+}
+
 void StudyRun::measure(const std::atomic<bool>& stop) {
-  for (std::size_t i = 0; i < plan_.size() && !stop; ++i) measure(i, "", stop);
+  or_how_to_go_on([&] {
+    for (std::size_t i = 0; i < plan_.size() && !stop; ++i) measure(i, "", stop);
+  });
   console_.clear_progress();
 }
 
 void StudyRun::measure(std::size_t place, const std::string& label, const std::atomic<bool>& stop) {
   std::optional<Begun> begun = begin(place, label);
   if (!begun) return;
-  const LaunchEnd end = or_way_to_go_on([&] { return begun->run(settings_.environment, stop); });
+  const LaunchEnd end = begun->run(settings_.environment, stop);
   finish(std::move(*begun), end);
 }
 
 LaunchEnd StudyRun::Begun::run(const Variables& environment, const std::atomic<bool>& stop) const {
   return run_launch(record.command, environment, folder, deadline_seconds, stop);
-}
-
-void StudyRun::say_disk_full(const std::exception& error) const {
-  console_.clear_progress();
-  fail<DiskFull>(
-      "{}; everything that was measured is kept: free some room, then: scalebench "
-      "resume {}",
-      error.what(), folder().string());
-}
-
-std::optional<StudyRun::Begun> StudyRun::begin(std::size_t place, const std::string& label,
-                                               double share) {
-  const PlannedLaunch& launch = plan_[place];
-  if (has_ended(launch)) return std::nullopt;
-  lock_.require_held();
-  return or_way_to_go_on([&] {
-    require_room_for_next();
-    console_.progress(place + 1, plan_.size(),
-                      fmt::format("{}{} · round {}", label, launch.name, launch.round + 1),
-                      seconds_left(place));
-    return begin(launch, share);
-  });
 }
 
 void StudyRun::enter(LaunchRecord record) {
@@ -157,7 +146,15 @@ void StudyRun::enter(LaunchRecord record) {
   write_manifest(folder(), manifest_);
 }
 
-std::optional<StudyRun::Begun> StudyRun::begin(const PlannedLaunch& launch, double share) {
+std::optional<StudyRun::Begun> StudyRun::begin(std::size_t place, const std::string& label,
+                                               double share) {
+  const PlannedLaunch& launch = plan_[place];
+  if (has_ended(launch)) return std::nullopt;
+  lock_.require_held();
+  require_room_for_next();
+  console_.progress(place + 1, plan_.size(),
+                    fmt::format("{}{} · round {}", label, launch.name, launch.round + 1),
+                    seconds_left(place));
   LaunchRecord record = record_of(launch);
   if (!launch.skipped_because.empty()) {
     record.status = "skipped";
@@ -186,10 +183,6 @@ std::optional<StudyRun::Begun> StudyRun::begin(const PlannedLaunch& launch, doub
 }
 
 void StudyRun::finish(Begun begun, const LaunchEnd& how) {
-  or_way_to_go_on([&] { keep(std::move(begun), how); });
-}
-
-void StudyRun::keep(Begun begun, const LaunchEnd& how) {
   LaunchEnd end = how;
   LaunchRecord& record = begun.record;
   const PlannedLaunch& launch = begun.planned;
@@ -201,9 +194,8 @@ void StudyRun::keep(Begun begun, const LaunchEnd& how) {
   record.placement = read_placement(own);
   const std::string elsewhere =
       end.ok ? misplaced(record.placement, launch, settings_) : std::string();
-  const bool no_room = !end.ok && tells_of_full_disk(end.why);
   record.seconds = end.seconds;
-  record.status = end.ok ? "ok" : end.interrupted || no_room ? "interrupted" : "failed";
+  record.status = end.ok ? "ok" : end.interrupted ? "interrupted" : "failed";
   record.note = end.why;
   if (!elsewhere.empty()) {
     // Its rows are of something else than they say: they stay in its folder, in no statistic.
@@ -218,7 +210,6 @@ void StudyRun::keep(Begun begun, const LaunchEnd& how) {
     return;
   }
   enter(std::move(record));
-  if (no_room) fail<DiskFull>("launch {} ({}): {}", launch.number, launch.name, end.why);
   if (!end.ok && !end.interrupted) {
     console_.warn(fmt::format("launch {} ({}) failed: {}", launch.number, launch.name, end.why),
                   (own / "stderr.log").string());
@@ -230,33 +221,28 @@ std::vector<ResultRow> StudyRun::table(const Schema& schema) const {
   return found == tables_.end() ? std::vector<ResultRow>() : found->second;
 }
 
-void StudyRun::summarise() {
-  lock_.require_held();
-  or_way_to_go_on([&] {
-    for (const std::string& line : keep_launches(folder(), manifest_)) console_.warn(line);
-  });
+void StudyRun::write_tables() {
+  for (const std::string& line : keep_launches(folder(), manifest_)) console_.warn(line);
   // From the files, as whoever verifies them: what is not there cannot be published.
   tables_ = study_tables(read_stored_run(folder(), WithSamples::yes), plan_, allreduce_fit_model());
-  or_way_to_go_on([&] {
-    for (const Schema* const schema : study_table_schemas()) {
-      replace_rows(folder(), *schema, table(*schema));
-    }
-  });
+  for (const Schema* const schema : study_table_schemas()) {
+    replace_rows(folder(), *schema, table(*schema));
+  }
 }
 
-void StudyRun::seal(const std::string& status) {
+void StudyRun::close(bool whole) {
   lock_.require_held();
-  if (!manifest_.job.is_null()) {
-    const std::optional<double> billed = container_seconds();
-    manifest_.job["billed_seconds"] = billed ? nlohmann::json(*billed) : nlohmann::json();
-    manifest_.job["training_seconds"] = training_seconds(manifest_.launches);
-  }
-  name_hosts(manifest_, table(hosts_schema()));
-  manifest_ = updated(manifest_, folder(), status);
-  const bool complete = status == "complete";
-  or_way_to_go_on([&] {
+  or_how_to_go_on([&] {
+    write_tables();
+    if (!manifest_.job.is_null()) {
+      const std::optional<double> billed = container_seconds();
+      manifest_.job["billed_seconds"] = billed ? nlohmann::json(*billed) : nlohmann::json();
+      manifest_.job["training_seconds"] = training_seconds(manifest_.launches);
+    }
+    name_hosts(manifest_, table(hosts_schema()));
+    manifest_ = updated(manifest_, folder(), whole ? "complete" : "partial");
     write_manifest(folder(), manifest_);
-    if (complete) seal_folder(folder(), manifest_.files);
+    if (whole) seal_folder(folder(), manifest_.files);
   });
 }
 
@@ -366,55 +352,47 @@ void require_same_inputs(const fs::path& folder, const Manifest& manifest) {
   }
 }
 
-/// What is no longer as at the beginning.
-std::vector<std::string> changes_since(const Manifest& manifest,
-                                       const std::map<std::string, std::string>& binaries) {
+/// A run is of one build on one machine.
+void require_same_build(const fs::path& folder, const Manifest& manifest,
+                        const std::map<std::string, std::string>& binaries) {
   std::vector<std::string> changes;
   for (const auto& [name, hash] : manifest.binaries) {
-    const auto found = binaries.find(name);
-    if (found != binaries.end() && found->second != hash) {
-      changes.push_back(fmt::format("{} is another binary", name));
-    }
+    const auto its = binaries.find(name);
+    const bool same = its != binaries.end() && its->second == hash;
+    if (!same) changes.push_back(fmt::format("{} is another binary", name));
   }
-  const std::string was = manifest.tool.name(), is = build_info().name();
-  if (was != is) changes.push_back(fmt::format("the commit was {} and is {}", was, is));
   if (key_hash_of(manifest.environment) != key_hash_of(environment_here())) {
     changes.emplace_back("the hardware is another");
   }
-  return changes;
-}
-
-/// Whether the launch of this record is to be started again.
-bool is_due(const LaunchRecord& record, bool failed_too) {
-  return record.status == "interrupted" || (failed_too && record.status == "failed");
-}
-
-/// What the launches to come need is looked for before anything is changed: files are named as seen
-/// from the folder that the run was begun in, which this may not be.
-void require_startable(const ResumeOptions& options, const Manifest& manifest,
-                       const StoredPlan& plan) {
-  for (const PlannedLaunch& launch : plan.launches) {
-    const auto record = std::ranges::find(manifest.launches, launch.number, &LaunchRecord::number);
-    const bool has_ended = record != manifest.launches.end() && !is_due(*record, !options.accept);
-    if (has_ended || !launch.skipped_because.empty()) continue;
-    require_launcher(started_by(launch, plan.settings));
-    if (!plan.settings.hosts.empty()) continue;  // whose files nobody sees from here
-    const std::string data = argument_of(launch, "--data");
-    const std::string missing = data.empty() ? "" : why_no_data(data, /*here=*/true);
-    if (missing.empty()) continue;
-    fail<UsageError>("'{}' is not resumed: {}; resume it where it was begun", options.run.string(),
-                     missing);
-  }
+  if (changes.empty()) return;
+  fail<UsageError>("'{0}' is not resumed: {1}; measure anew: scalebench run {0}/config.toml",
+                   folder.string(), fmt::join(changes, ", "));
 }
 
 /// The record of a launch that is to be started again becomes one of an earlier attempt.
 void supersede(Manifest& manifest, bool failed_too) {
   auto& records = manifest.launches;
-  const auto first_due = std::stable_partition(
-      records.begin(), records.end(),
-      [&](const LaunchRecord& record) { return !is_due(record, failed_too); });
+  const auto first_due =
+      std::stable_partition(records.begin(), records.end(), [&](const LaunchRecord& record) {
+        return record.status != "interrupted" && !(failed_too && record.status == "failed");
+      });
   std::move(first_due, records.end(), std::back_inserter(manifest.superseded));
   records.erase(first_due, records.end());
+}
+
+/// What the launches to come need is looked for before anything is written: files are named as seen
+/// from the folder that the run was begun in, which this may not be.
+void require_startable(const StoredPlan& plan, const Manifest& manifest) {
+  for (const PlannedLaunch& launch : plan.launches) {
+    const bool due =
+        std::ranges::count(manifest.launches, launch.number, &LaunchRecord::number) == 0;
+    if (!due || !launch.skipped_because.empty()) continue;
+    require_launcher(started_by(launch, plan.settings));
+    const std::string data = argument_of(launch, "--data");
+    const bool is_here = plan.settings.hosts.empty();  // nobody sees files of others
+    const std::string missing = data.empty() ? "" : why_no_data(data, is_here);
+    if (!missing.empty()) fail<UsageError>("{}; resume the run where it was begun", missing);
+  }
 }
 
 }  // namespace
@@ -431,19 +409,14 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   StoredPlan plan = read_plan(folder.path());
   const std::map<std::string, std::string> binaries =
       hashes_of_programs(plan.launches, programs_folder());
-  const std::vector<std::string> changes = changes_since(manifest, binaries);
-  if (!changes.empty() && !options.allow_changed) {
-    fail<UsageError>(
-        "'{}' is not resumed: {}; --allow-changed does it all the same, and records that",
-        options.run.string(), fmt::join(changes, ", "));
-  }
-  require_startable(options, manifest, plan);
+  require_same_build(folder.path(), manifest, binaries);
+  supersede(manifest, !options.accept);
+  require_startable(plan, manifest);
   manifest.finished_utc.clear();
   manifest.status = "partial";
   manifest.files.clear();
-  manifest.resumptions.push_back({utc_label(), options.command, changes});
+  manifest.resumptions.push_back({utc_label(), options.command});
   manifest.pair.clear();  // the other run of the pair is not measured beside what comes now
-  supersede(manifest, !options.accept);
   for (const std::string& line : recover_run(folder.path(), plan.launches, manifest))
     console.note(line);
   write_manifest(folder.path(), manifest);

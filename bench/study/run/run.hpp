@@ -5,7 +5,6 @@
 #pragma once
 
 #include <atomic>
-#include <exception>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -14,7 +13,6 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/launch/launcher.hpp"
-#include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/analysis/stored_run.hpp"
@@ -30,8 +28,7 @@ class StudyRun {
            LaunchSettings settings, Manifest manifest, Console& console);
 
   /// Starts every launch that has not ended. Returns early when `stop` becomes true. After each
-  /// launch the manifest says so and its samples are in samples.csv. Throws DiskFull, with the way
-  /// to go on, before or after a launch.
+  /// launch the manifest says so. Throws DiskFull, before or after a launch, and says how to go on.
   void measure(const std::atomic<bool>& stop);
   /// One launch of the plan, by its place in it, unless it has ended. `label` is for the progress.
   void measure(std::size_t place, const std::string& label, const std::atomic<bool>& stop);
@@ -49,28 +46,13 @@ class StudyRun {
   std::optional<Begun> begin(std::size_t place, const std::string& label, double share = 1);
   void finish(Begun begun, const LaunchEnd& end);
 
-  /// Does `work` for this run. Where no room is left for it, DiskFull says also how to go on.
-  template <class Work>
-  auto or_way_to_go_on(const Work& work) const -> decltype(work()) {
-    try {
-      return work();
-    } catch (const DiskFull& error) {
-      say_disk_full(error);
-    } catch (const std::filesystem::filesystem_error& error) {
-      if (!means_disk_full(error.code().value())) throw;
-      say_disk_full(error);
-    }
-  }
-
-  /// Writes the case files, the fits, scaling.csv and the rest from what was measured.
-  void summarise();
-  /// The manifest with the hashes of all files. `status`: "complete", after which the run is sealed
-  /// and nothing may be written any more, or "partial".
-  void seal(const std::string& status);
+  /// Writes the tables from what was measured, and the manifest with the hashes of all files. Of a
+  /// run that is `whole` the seal too: nothing may be written any more. Throws DiskFull as measure.
+  void close(bool whole);
 
   const std::filesystem::path& folder() const { return folder_.path(); }
   const Manifest& manifest() const { return manifest_; }
-  /// The rows of one file that summarise has made.
+  /// The rows of one file that close has made.
   std::vector<ResultRow> table(const Schema& schema) const;
   std::size_t failed() const { return count("failed"); }
   std::size_t measured() const { return count("ok"); }
@@ -78,10 +60,9 @@ class StudyRun {
   const LaunchSettings& settings() const { return settings_; }
 
  private:
-  std::optional<Begun> begin(const PlannedLaunch& launch, double share);
-  [[noreturn]] void say_disk_full(const std::exception& error) const;
+  void or_how_to_go_on(const auto& work) const;
+  void write_tables();
   void enter(LaunchRecord record);
-  void keep(Begun begun, const LaunchEnd& how);
   bool has_ended(const PlannedLaunch& launch) const;
   void require_room_for_next() const;
   std::size_t count(std::string_view status) const;
@@ -108,8 +89,7 @@ StudyRun open_study(const ResolvedStudy& study, Console& console);
 
 struct ResumeOptions {
   std::filesystem::path run;
-  bool accept = false;         // failed launches are not started again; it is sealed without them
-  bool allow_changed = false;  // programs, commit or hardware may be others
+  bool accept = false;  // failed launches are not started again; it is sealed without them
   bool figures = true;
   bool quiet = false;
   bool fail_on_host = false;
@@ -119,7 +99,7 @@ struct ResumeOptions {
 /// What the run began with is still the same, what ended is kept, what did not is set aside. Takes
 /// the run's folder for this process. Throws UsageError, one line: it is no run, complete, or
 /// being written; its config or plan was changed; the programs, the commit or the hardware are not
-/// those that it began with, unless that is allowed.
+/// those that it began with; what its launches need is not here.
 StudyRun reopen_study(const ResumeOptions& options, Console& console);
 
 /// Of a launch that has not ended: which it is.

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "bench/launch/process.hpp"
 #include "bench/machine/digest.hpp"
@@ -112,42 +110,27 @@ DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::pat
 
 namespace {
 
-bool drawn(const std::filesystem::path& folder, std::string_view script, Console& console,
-           const std::vector<std::string>& more) {
-  const std::filesystem::path scripts = scripts_folder();
-  std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
-                                   folder.string()};
-  command.insert(command.end(), more.begin(), more.end());
-  const std::atomic<bool> never = false;
-  // Pictures are no part of what the manifest's hashes cover.
-  const std::filesystem::path figures = folder / "figures";
-  // Its own: who draws the same at the same time is not ended with what is left of this script.
-  const std::filesystem::path logs = figures / fmt::format("{}-{}", script, ::getpid());
-  const std::filesystem::path kept = figures / script;
-  std::filesystem::create_directories(logs);
-  const LaunchEnd end = run_launch(command, {}, logs, 300, never);
-  std::filesystem::remove_all(kept);  // of an earlier failure
-  if (end.ok) {
-    std::filesystem::remove_all(logs);
-    std::error_code holds_figures;
-    std::filesystem::remove(figures, holds_figures);
-  } else {
-    std::filesystem::rename(logs, kept);
-    console.warn(fmt::format("{}: {}", script, end.why), (kept / "stderr.log").string());
-  }
-  return end.ok;
+/// The last line that says something; of a traceback the error.
+std::string last_line(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of(" \n") + 1);
+  return printable(text.substr(text.find_last_of('\n') + 1));
 }
 
 }  // namespace
 
 bool draw(const std::filesystem::path& folder, std::string_view script, Console& console,
           const std::vector<std::string>& more) {
-  try {
-    return drawn(folder, script, console, more);
-  } catch (const std::exception& error) {  // no room for its log, as a rule
-    console.warn(fmt::format("{}: {}", script, error.what()), "what was measured is kept");
-    return false;
+  constexpr int kPatienceSeconds = 300;
+  const std::filesystem::path scripts = scripts_folder();
+  std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
+                                   folder.string()};
+  command.insert(command.end(), more.begin(), more.end());
+  const CommandAnswer answer = ask(command, kPatienceSeconds);
+  if (!answer.answered) {
+    console.warn(fmt::format("{}: {}", script, last_line(answer.output)),
+                 "what was measured is kept; once more: " + shell_line(command));
   }
+  return answer.answered;
 }
 
 bool draw_run(const std::filesystem::path& folder, Console& console,

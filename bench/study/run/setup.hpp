@@ -41,8 +41,7 @@ DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::pat
 // Drawing what was measured: the scripts that make figures and reports from a folder's files.
 
 /// Runs `script` of scripts/ on a finished folder, with `more` arguments. A failure costs a picture
-/// and never a result: it is a warning with its reason, and what the script said stays in
-/// `folder`/figures/`script`/. Returns whether it succeeded.
+/// and never a result: it is a warning with its reason. Returns whether it succeeded.
 bool draw(const std::filesystem::path& folder, std::string_view script, Console& console,
           const std::vector<std::string>& more = {});
 

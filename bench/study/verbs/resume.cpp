@@ -39,12 +39,11 @@ ExitCode resume(const ResumeOptions& options) {
   Console console(/*speaks=*/true, options.quiet);
   if (is_sealed(options.run)) return say_sealed(options, console);
   StudyRun study = reopen_study(options, console);
-  const Interruption interruption;
-  study.measure(interruption.stop());
-  const EndOptions end{.figures = options.figures,
-                       .accept_failed = options.accept,
-                       .fail_on_host = options.fail_on_host};
-  return end_study(study, interruption, end, console);
+  return measure_to_end(study,
+                        {.figures = options.figures,
+                         .accept_failed = options.accept,
+                         .fail_on_host = options.fail_on_host},
+                        console);
 }
 
 }  // namespace
@@ -55,8 +54,6 @@ void add_resume(CLI::App& verb, Invocation& invocation) {
   takes_runs(verb.add_option("run", options.run, "folder of an unfinished run"))->required();
   verb.add_flag("--accept", options.accept,
                 "do not start failed launches again: seal the run without them");
-  verb.add_flag("--allow-changed", options.allow_changed,
-                "go on although programs, commit or hardware are others; the manifest says so");
   verb.add_flag("!--no-figures", options.figures, "no figures, no report.html");
   verb.add_flag("-q,--quiet", options.quiet, "no progress");
   add_fail_on_option(verb, options.fail_on_host);
