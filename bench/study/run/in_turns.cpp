@@ -38,72 +38,63 @@ bool can_take_turns(const StudyRun& run, std::size_t place) {
   return on_cpu && settings.hosts.empty() && run.plan()[place].nodes == 1;
 }
 
-/// `first` is there, and has set itself up, before `second` is started.
-void measure_both(StudyRun& first, StudyRun& second, std::size_t place,
-                  const std::array<std::string, 2>& labels, const std::atomic<bool>& stop) {
+struct Side {
+  StudyRun& run;
+  std::string label;
+};
+
+/// A launch of each side; the second is started when the first is there, and has set itself up.
+void measure_both(const std::array<Side, 2>& sides, std::size_t place,
+                  const std::atomic<bool>& stop) {
   constexpr double kShare = 0.5;
-  const std::array<StudyRun*, 2> runs{&first, &second};
-  std::array<std::optional<StudyRun::Begun>, 2> begun;
-  Turns turns(first.plan()[place].ranks);
-  std::array<std::future<LaunchEnd>, 2> ends;
-  std::exception_ptr failure;  // is thrown when both have ended, and what they measured is kept
-  const auto attempt = [&](const auto& work) {
+  using Ended = std::pair<std::optional<StudyRun::Begun>, LaunchEnd>;
+  Turns turns(sides[0].run.plan()[place].ranks);
+  const auto launched = [&](std::size_t i) {
+    const StudyRun& run = sides[i].run;
+    Ended launch;
+    std::exception_ptr failure;
     try {
-      work();
+      Variables environment = run.settings().environment;
+      for (auto& variable : turns.variables(i)) environment.push_back(std::move(variable));
+      if (!stop) launch.first = sides[i].run.begin(place, sides[i].label, kShare);
+      if (launch.first) launch.second = launch.first->run(environment, stop);
     } catch (...) {
-      if (!failure) failure = std::current_exception();
+      failure = std::current_exception();
     }
+    turns.ended(i);
+    if (failure) std::rethrow_exception(failure);
+    launch.second.seconds *= kShare;
+    return launch;
   };
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    attempt([&] {
-      if (!stop && !failure) begun[i] = runs[i]->begin(place, labels[i], kShare);
-    });
-    if (!begun[i]) {
-      turns.ended(i);
-      continue;
-    }
-    Variables environment = runs[i]->settings().environment;
-    for (auto& variable : turns.variables(i)) environment.push_back(std::move(variable));
-    ends[i] = std::async(std::launch::async, [&, i, environment = std::move(environment)] {
-      try {
-        const LaunchEnd end = begun[i]->run(environment, stop);
-        turns.ended(i);
-        return end;
-      } catch (...) {
-        turns.ended(i);
-        throw;
-      }
-    });
+  std::array<std::future<Ended>, 2> launches;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    launches[i] = std::async(std::launch::async, launched, i);
     turns.until_ready(i, stop);
   }
   turns.begin();
-  for (const auto& end : ends) {
-    if (end.valid()) end.wait();
-  }
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!begun[i]) continue;
-    attempt([&] {
-      LaunchEnd end = ends[i].get();
-      end.seconds *= kShare;
-      runs[i]->finish(std::move(*begun[i]), end);
-    });
+  for (const auto& launch : launches) launch.wait();
+  std::exception_ptr failure;  // is thrown when both have ended, and what they measured is kept
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    try {
+      auto [begun, end] = launches[i].get();
+      if (begun) sides[i].run.finish(std::move(*begun), end);
+    } catch (...) {
+      failure = std::current_exception();
+    }
   }
   if (failure) std::rethrow_exception(failure);
 }
 
 void measure_in_turns(StudyRun& a, StudyRun& b, const std::atomic<bool>& stop) {
+  const std::array<Side, 2> a_first{{{a, "A "}, {b, "B "}}}, b_first{{{b, "B "}, {a, "A "}}};
   for (std::size_t i = 0; i < a.plan().size() && !stop; ++i) {
-    const bool a_begins = a.plan()[i].round % 2 == 0;
+    const auto& sides = a.plan()[i].round % 2 == 0 ? a_first : b_first;
     if (can_take_turns(a, i) && can_take_turns(b, i)) {
-      if (a_begins) {
-        measure_both(a, b, i, {"A ", "B "}, stop);
-      } else {
-        measure_both(b, a, i, {"B ", "A "}, stop);
-      }
+      measure_both(sides, i, stop);
       continue;
     }
-    for (const bool turn_of_a : {a_begins, !a_begins}) {
-      if (!stop) (turn_of_a ? a : b).measure(i, turn_of_a ? "A " : "B ", stop);
+    for (const Side& side : sides) {
+      if (!stop) side.run.measure(i, side.label, stop);
     }
   }
 }

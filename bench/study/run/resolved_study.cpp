@@ -97,16 +97,6 @@ bool uses(const StudyConfig& config, const std::string& data) {
          std::ranges::any_of(config.epochs, is_it);
 }
 
-/// Whether this process's variables name hosts. What cannot be understood is refused later, should
-/// the config, which goes before it, name none.
-bool describes_hosts() {
-  try {
-    return !described_cluster("", "", environment_variables(::environ)).hosts.empty();
-  } catch (const UsageError&) {
-    return true;
-  }
-}
-
 }  // namespace
 
 KnownNames known_names() {
@@ -132,7 +122,9 @@ StudyConfig config_of(StudyChoice& choice) {
   }
   KnownNames known = known_names();
   if (choice.job && choice.job->data) known.data = choice.job->data->value;
-  if (!choice.hosts.empty() || describes_hosts()) known.looks_here = known.on_cpus = false;
+  if (!described_cluster(choice.hosts, "", environment_variables(::environ)).hosts.empty()) {
+    known.looks_here = known.on_cpus = false;
+  }
   StudyConfig config = read_study_config(choice.config, known);
   if (choice.job && !uses(config, known.data)) choice.job->data.reset();
   if (!choice.ranks.empty() && !choice.layouts.empty()) {
@@ -153,21 +145,6 @@ StudyConfig config_of(StudyChoice& choice) {
 
 // Where.
 
-namespace {
-
-Hosts hosts_of(const StartOptions& options, const StudyConfig& config,
-               const EnvironmentVariables& variables) {
-  const ClusterDescription cluster = described_cluster(options.hosts, config.hosts, variables);
-  const bool takes_cores = cluster.slots_are_gpus && config.device == "cpu";
-  Hosts hosts = cluster.hosts;
-  for (Host& host : hosts) {
-    if (host.slots == 0 || takes_cores) host.slots = devices_of(config);
-  }
-  return hosts;
-}
-
-}  // namespace
-
 int gpus_of(const StudyConfig& config) {
   const auto named = static_cast<int>(parse_devices(config.devices).size());
   if (config.device == "cpu" || device_count() == 0) return 0;
@@ -186,16 +163,17 @@ int devices_of(const StudyConfig& config) {
 
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
                      const EnvironmentVariables& variables) {
-  Hosts hosts = hosts_of(options, config, variables);
-  PlanLimits limits{.devices = devices_of(config), .oversubscribe = options.oversubscribe};
-  if (!hosts.empty()) {
-    limits.devices = 0;
-    for (const Host& host : hosts) limits.devices += host.slots;
-  } else {
-    limits.looks_here = true;
-    if (gpus_of(config) == 0) limits.why_no_gpu = why_no_device();
+  const ClusterDescription cluster = described_cluster(options.hosts, config.hosts, variables);
+  const bool takes_cores = cluster.slots_are_gpus && config.device == "cpu";
+  PlanLimits limits{.devices = 0, .oversubscribe = options.oversubscribe, .hosts = cluster.hosts};
+  for (Host& host : limits.hosts) {
+    if (host.slots == 0 || takes_cores) host.slots = devices_of(config);
+    limits.devices += host.slots;
   }
-  limits.hosts = std::move(hosts);
+  if (!limits.hosts.empty()) return limits;
+  limits.devices = devices_of(config);
+  limits.looks_here = true;
+  if (gpus_of(config) == 0) limits.why_no_gpu = why_no_device();
   return limits;
 }
 
@@ -233,8 +211,8 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
   settings.oversubscribe = is_crowded(study);
   // A rank that drives a device needs more than one core for what LibTorch does beside it, and
   // emulated hosts have the same cores.
-  settings.bind_to_core =
-      config.threads == 1 && declared_emulation().empty() && gpus_of(config) == 0;
+  settings.bind_to_core = config.threads == 1 && declared_emulation().empty() &&
+                          config.device != "cuda" && gpus_of(config) == 0;
   settings.mpirun_arguments = config.mpirun_arguments;
   settings.environment = {{"OMP_NUM_THREADS", std::to_string(config.threads)}};
   if (const std::string emulated = declared_emulation(); !emulated.empty()) {
@@ -251,14 +229,8 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
 
 ResolvedStudy resolve(StartOptions options, StudyConfig config, PlanLimits limits,
                       std::vector<PlannedLaunch> plan, Build build) {
-  ResolvedStudy study{.options = std::move(options),
-                      .config = std::move(config),
-                      .limits = std::move(limits),
-                      .plan = std::move(plan),
-                      .build = std::move(build),
-                      .pair = {},
-                      .binaries = {},
-                      .settings = {}};
+  ResolvedStudy study{std::move(options), std::move(config), std::move(limits), std::move(plan),
+                      std::move(build)};
   if (!study.options.dry_run) study.binaries = hashes_of_programs(study.plan, study.build.programs);
   study.settings = settings_of(study);
   return study;

@@ -65,10 +65,10 @@ struct ResolvedStudy {
   StudyConfig config;  // effective: with what the command line and the job say
   PlanLimits limits;
   std::vector<PlannedLaunch> plan;
-  Build build;       // whose programs are started
-  std::string pair;  // of two runs that are measured in turns, the same word; else empty
-  std::map<std::string, std::string> binaries;  // SHA-256 of each program; none for a dry run
-  LaunchSettings settings;                      // of a run that is called kPlannedRun
+  Build build;         // whose programs are started
+  std::string pair{};  // of two runs that are measured in turns, the same word; else empty
+  std::map<std::string, std::string> binaries{};  // SHA-256 of each program; none for a dry run
+  LaunchSettings settings{};                      // of a run that is called kPlannedRun
 };
 
 /// The study of a config file. Starts nothing but the launcher, for its version. Throws UsageError

@@ -80,6 +80,12 @@ TEST(HostsOf, HaveTheSlotsOfThisHostWhereNoneAreSaid) {
   EXPECT_EQ(places.hosts(), "a:7,b:" + std::to_string(devices_of(places.config)));
 }
 
+TEST(HostsOf, MayHaveGpusWhereThisHostHasNone) {
+  Places places;
+  places.config.device = "cuda";
+  EXPECT_EQ(places.hosts(), "option:1");
+}
+
 TEST(HostsOf, ReadAFileWhereThereIsOne) {
   const TemporaryFolder folder;
   Places places;

@@ -10,11 +10,34 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
+#include "bench/record/columns.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/tables.hpp"
 
 namespace scalebench {
 namespace {
+
+/// Of a row's file, what its metric line says.
+std::vector<std::string_view> metric_columns(const Schema& schema) {
+  if (&schema == &scaling_schema()) {
+    return {"model",  "gradient_sync", "scaling",    "ranks",   "nodes",
+            "origin", "case_id",       "efficiency", "speedup", "measured_seconds"};
+  }
+  if (&schema == &throughput_schema()) {
+    return {"model", "batch", "ranks", "nodes", "origin", "case_id", "images_per_s"};
+  }
+  return {"algorithm", "transport", "memory", "dtype",   "size_bytes",
+          "ranks",     "nodes",     "origin", "case_id", "busbw_gb_per_s"};
+}
+
+/// Empty cells too must be words.
+std::string word_of(std::string text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+  std::ranges::replace_if(
+      text, [&](char c) { return kPlain.find(c) == std::string_view::npos; }, '_');
+  return text.empty() ? "none" : text;
+}
 
 constexpr std::size_t kRatesShown = 60;
 
@@ -104,6 +127,20 @@ bool covers(const ResultRow& row, const std::string& column, double value) {
 }
 
 }  // namespace
+
+std::string metric_lines(const std::vector<ResultRow>& rows) {
+  std::string lines;
+  for (const ResultRow& row : rows) {
+    const std::string rank = text_in(row, "rank");
+    if (row.get("status") != "ok" || (!rank.empty() && rank != "all")) continue;
+    lines += "scalebench:";
+    for (const std::string_view column : metric_columns(row.schema())) {
+      lines += fmt::format(" {}={}", column, word_of(row.get(column)));
+    }
+    lines += "\n";
+  }
+  return lines;
+}
 
 std::string scaling_table(const std::vector<ResultRow>& rows) {
   if (rows.empty()) return "";

@@ -10,13 +10,11 @@
 
 namespace scalebench {
 
-// Results as lines that a regular expression can pick up from a job's log:
-//   scalebench: metric=NAME LABEL=WORD ... value=NUMBER
-// Words consist of [A-Za-z0-9_.+-]; the labels of a metric are always the same, in the same order.
-// The last, case_id, tells lines apart that have all others in common.
-
-/// One line for each metric of each row that is `ok` and has it: of scaling.csv efficiency, speedup
-/// and epoch_seconds, of throughput.csv (all ranks) images_per_s, of allreduce.csv busbw_gb_per_s.
+/// A line for each row of scaling.csv, throughput.csv (all ranks) or allreduce.csv that is `ok`,
+/// which a regular expression can pick up from a job's log:
+///   scalebench: COLUMN=WORD ...
+/// Of a file always the same columns in the same order: what tells cases apart, of which case_id is
+/// the last, then what was measured. Words consist of [A-Za-z0-9_.+-].
 std::string metric_lines(const std::vector<ResultRow>& rows);
 
 /// summary.csv as a table for the terminal.

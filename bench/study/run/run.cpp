@@ -47,15 +47,6 @@ std::uintmax_t bytes_in(const fs::path& folder) {
 
 FitModel allreduce_fit_model() { return {work_by_line}; }
 
-LaunchRecord record_of(const PlannedLaunch& launch) {
-  LaunchRecord record;
-  record.number = launch.number;
-  record.name = launch.name;
-  record.program = launch.program;
-  record.ranks = launch.ranks;
-  return record;
-}
-
 StudyRun::StudyRun(ResultsFolder folder, FolderLock lock, std::vector<PlannedLaunch> plan,
                    LaunchSettings settings, Manifest manifest, Console& console)
     : folder_(std::move(folder)),
@@ -71,8 +62,7 @@ std::size_t StudyRun::count(std::string_view status) const {
 }
 
 bool StudyRun::has_ended(const PlannedLaunch& launch) const {
-  const auto& records = manifest_.launches;
-  return std::ranges::find(records, launch.number, &LaunchRecord::number) != records.end();
+  return std::ranges::count(manifest_.launches, launch.number, &LaunchRecord::number) > 0;
 }
 
 double StudyRun::expected_seconds(const PlannedLaunch& launch) const {
@@ -155,7 +145,11 @@ std::optional<StudyRun::Begun> StudyRun::begin(std::size_t place, const std::str
   console_.progress(place + 1, plan_.size(),
                     fmt::format("{}{} · round {}", label, launch.name, launch.round + 1),
                     seconds_left(place));
-  LaunchRecord record = record_of(launch);
+  LaunchRecord record;
+  record.number = launch.number;
+  record.name = launch.name;
+  record.program = launch.program;
+  record.ranks = launch.ranks;
   if (!launch.skipped_because.empty()) {
     record.status = "skipped";
     record.note = launch.skipped_because;

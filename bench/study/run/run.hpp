@@ -98,12 +98,9 @@ struct ResumeOptions {
 
 /// What the run began with is still the same, what ended is kept, what did not is set aside. Takes
 /// the run's folder for this process. Throws UsageError, one line: it is no run, complete, or
-/// being written; its config or plan was changed; the programs, the commit or the hardware are not
-/// those that it began with; what its launches need is not here.
+/// being written; its config or plan was changed; the programs or the hardware are not those that
+/// it began with; what its launches need is not here.
 StudyRun reopen_study(const ResumeOptions& options, Console& console);
-
-/// Of a launch that has not ended: which it is.
-LaunchRecord record_of(const PlannedLaunch& launch);
 
 /// What the cost model needs to know of the algorithms: their lines in collectives/allreduce.def.
 FitModel allreduce_fit_model();
