@@ -42,15 +42,15 @@ struct CellSamples {
 };
 
 struct CellComparison {
-  double seconds_a = 0;  // medians; NaN for a side without launches
-  double seconds_b = 0;
-  double ratio = 0;      // b / a, Hodges and Lehmann: above 1, B took longer
-  double ratio_low = 0;  // 95 %; NaN below 4 launches a side or 6 rounds
-  double ratio_high = 0;
-  double p_value = 0;
-  double p_holm = 0;  // corrected over all cells
-  /// Found with a probability of kPower; NaN: none could be found.
-  double smallest_effect = std::numeric_limits<double>::quiet_NaN();
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  double seconds_a = kUnknown;  // medians; NaN for a side without launches
+  double seconds_b = kUnknown;
+  double ratio = kUnknown;      // b / a, Hodges and Lehmann: above 1, B took longer
+  double ratio_low = kUnknown;  // 95 %; NaN below 4 launches a side or 6 rounds
+  double ratio_high = kUnknown;
+  double p_value = kUnknown;
+  double p_holm = kUnknown;           // corrected over all cells
+  double smallest_effect = kUnknown;  // found with a probability of kPower; NaN: none could be
   std::size_t rounds_needed = 0;  // of an undecided cell, to decide it if it goes on like this
   Verdict verdict = Verdict::missing;
 

@@ -15,39 +15,21 @@
 #include "bench/study/run/in_turns.hpp"
 #include "bench/study/run/run.hpp"
 #include "kernels/error.hpp"
+#include "kernels/json/parse_json.hpp"
 
 namespace scalebench {
 
 namespace fs = std::filesystem;
 
-static void members(auto& visit, AcceptedBuild& build) {
-  visit("study", build.study);
-  visit("run_id", build.run_id);
-  visit("accepted_utc", build.accepted_utc);
-  visit("reason", build.reason);
-  visit("tool", build.tool);
-  visit("programs", build.programs);
-}
-
 namespace {
 
-constexpr const char* kRecord = "accepted.json";
+constexpr const char* kAcceptedFile = "accepted.json";
 constexpr const char* kPrograms = "programs-";
 
-fs::path programs_in(const fs::path& study, const std::string& run_id) {
-  return study / (kPrograms + run_id);
-}
-
-/// None where nothing is accepted yet.
-std::optional<AcceptedBuild> read_accepted(const fs::path& study) {
-  if (!fs::exists(study / kRecord)) return {};
-  return read_document(study / kRecord, "an accepted build",
-                       [](const nlohmann::json& object) { return object.get<AcceptedBuild>(); });
-}
+using Hashes = std::map<std::string, std::string>;  // SHA-256 by name
 
 /// Names of `programs` that are not in `folder` as they were.
-std::vector<std::string> others_in(const fs::path& folder,
-                                   const std::map<std::string, std::string>& programs) {
+std::vector<std::string> others_in(const fs::path& folder, const Hashes& programs) {
   std::vector<std::string> others;
   for (const auto& [name, hash] : programs) {
     const fs::path file = folder / name;
@@ -57,7 +39,6 @@ std::vector<std::string> others_in(const fs::path& folder,
 }
 
 void require_same_programs(const Manifest& run, const fs::path& here) {
-  if (run.binaries.empty()) fail<UsageError>("{} names no programs", run.run_id);
   const std::vector<std::string> others = others_in(here, run.binaries);
   if (others.empty()) return;
   fail<UsageError>(
@@ -75,9 +56,7 @@ fs::path study_folder(const fs::path& results, const std::string& study,
   return results / "nightly" / fmt::format("{}-{}", study, key);
 }
 
-AcceptedBuild accept_build(const fs::path& results, const Manifest& run,
-                           const std::string& reason) {
-  constexpr std::uintmax_t kSpare = 20'000'000;
+void accept_build(const fs::path& results, const Manifest& run, const std::string& reason) {
   if (run.status != "complete") fail<UsageError>("{} is not complete", run.run_id);
   if (key_hash_of(run.environment) != key_hash_of(environment_here())) {
     fail<UsageError>("{} was measured on other hardware than this", run.run_id);
@@ -85,45 +64,39 @@ AcceptedBuild accept_build(const fs::path& results, const Manifest& run,
   const fs::path from = programs_folder();
   require_same_programs(run, from);
   const fs::path study = study_folder(results, run.study, run.environment);
-  const fs::path to = programs_in(study, run.run_id);
-  std::set<std::string> names{"scalebench"};  // which says what the others are
-  for (const auto& [name, hash] : run.binaries) names.insert(name);
-  std::uintmax_t bytes = kSpare;
-  for (const std::string& name : names) bytes += fs::file_size(from / name);
+  const fs::path to = study / (kPrograms + run.run_id);
   fs::remove_all(to);
   fs::create_directories(to);
-  require_space(to, bytes);
-  for (const std::string& name : names) fs::copy_file(from / name, to / name);
-  AcceptedBuild accepted{run.study, run.run_id, utc_label(), reason, run.tool, {}};
-  for (const std::string& name : names) accepted.programs[name] = sha256_of_file(to / name);
-  write_file_atomically(study / kRecord, document(accepted));
+  fs::copy_file(from / "scalebench", to / "scalebench");  // which says what the others are
+  for (const auto& [name, hash] : run.binaries) fs::copy_file(from / name, to / name);
+  write_file_atomically(study / kAcceptedFile, document({{"run", run.run_id},
+                                                         {"utc", utc_label()},
+                                                         {"reason", nullable(reason)},
+                                                         {"tool", json_of(run)["tool"]}}));
   for (const fs::path& entry : std::vector<fs::path>(fs::directory_iterator(study), {})) {
     const bool programs = entry.filename().string().starts_with(kPrograms);
     if (programs && entry != to) fs::remove_all(entry);
   }
-  return accepted;
 }
 
 AcceptedTonight accepted_tonight(const fs::path& results, const std::string& study,
                                  const std::vector<PlannedLaunch>& plan) {
   const fs::path folder = study_folder(results, study, environment_here());
-  const std::map<std::string, std::string> here = hashes_of_programs(plan, programs_folder());
+  const Hashes here = hashes_of_programs(plan, programs_folder());
   AcceptedTonight tonight;
+  const fs::path file = folder / kAcceptedFile;
+  if (!fs::exists(file)) return tonight;
   try {
-    tonight.accepted = read_accepted(folder);
-    if (!tonight.accepted) return tonight;
-    const AcceptedBuild& accepted = *tonight.accepted;
+    tonight.accepted = parse_json(read_file(file), file.string(), "expected an accepted build");
+    const auto its = tonight.accepted.at("tool").at("binaries").get<Hashes>();
     for (const auto& [name, hash] : here) {
-      const auto its = accepted.programs.find(name);
-      const std::string before = its == accepted.programs.end() ? "" : its->second;
-      if (before != hash) tonight.changed.push_back({name, before, hash});
-      if (before.empty()) tonight.why_not = fmt::format("the accepted build has no {}", name);
+      if (!its.contains(name)) fail("it has no {}", name);
+      tonight.changed = tonight.changed || its.at(name) != hash;
     }
-    if (tonight.changed.empty() || !tonight.why_not.empty()) return tonight;
-    const fs::path programs = programs_in(folder, accepted.run_id);
-    if (const auto names = others_in(programs, accepted.programs); !names.empty()) {
-      fail<UsageError>("{} in {} is not what was accepted", fmt::join(names, ", "),
-                       programs.string());
+    if (!tonight.changed) return tonight;
+    const fs::path programs = folder / (kPrograms + tonight.accepted.at("run").get<std::string>());
+    if (const auto names = others_in(programs, its); !names.empty()) {
+      fail("{} in {} is not what was accepted", fmt::join(names, ", "), programs.string());
     }
     tonight.build = build_in(programs);
   } catch (const std::exception& error) {
@@ -153,24 +126,17 @@ void measure_beside(const BesideStudy& study, const std::atomic<bool>& stop, Con
 std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
                                         const std::vector<Cell>& cells,
                                         const std::set<std::string>& suspects) {
-  std::set<std::string> entries;
-  std::map<std::string, std::size_t> controls;  // by entry
+  std::set<std::string> entries, others;
   for (const Cell& cell : cells) {
-    const std::string& entry = cell.row.get("entry");
-    if (suspects.contains(cell.key)) {
-      entries.insert(entry);
-    } else {
-      ++controls[entry];
-    }
+    (suspects.contains(cell.key) ? entries : others).insert(cell.row.get("entry"));
   }
-  std::size_t beside = 0;
-  for (const std::string& entry : entries) beside += controls[entry];
-  std::vector<PlannedLaunch> shortest = plan;
-  std::ranges::stable_sort(shortest, {}, &PlannedLaunch::guess_seconds);
-  for (const PlannedLaunch& launch : shortest) {
-    const bool wanted = !entries.empty() && beside < kControls && controls[launch.name] > 0;
-    if (wanted && entries.insert(launch.name).second) beside += controls[launch.name];
+  const PlannedLaunch* control = nullptr;
+  for (const PlannedLaunch& launch : plan) {
+    const bool is_one = others.contains(launch.name) && !entries.contains(launch.name);
+    const bool shorter = control == nullptr || launch.guess_seconds < control->guess_seconds;
+    if (is_one && shorter) control = &launch;
   }
+  if (control != nullptr) entries.insert(control->name);
   std::erase_if(plan, [&](const PlannedLaunch& launch) {
     return !entries.contains(launch.name) || !launch.skipped_because.empty();
   });

@@ -6,7 +6,7 @@
 
 #include <atomic>
 #include <filesystem>
-#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,35 +18,22 @@
 
 namespace scalebench {
 
-struct AcceptedBuild {
-  std::string study;
-  std::string run_id;  // the night that measured it
-  std::string accepted_utc, reason;
-  BuildInfo tool;
-  std::map<std::string, std::string> programs;  // name: SHA-256
-};
-
 /// results/nightly/STUDY-KEY: what nights of this study on this hardware keep.
 std::filesystem::path study_folder(const std::filesystem::path& results, const std::string& study,
                                    const Environment& environment);
 
 /// Keeps the programs of `run` as the accepted build of its study; an earlier one is replaced once
 /// the new one is whole. Throws UsageError unless `run` is complete, of this hardware, and measured
-/// by the programs here; DiskFull where they find no room.
-AcceptedBuild accept_build(const std::filesystem::path& results, const Manifest& run,
-                           const std::string& reason);
-
-/// A program that is not what was accepted.
-struct ChangedProgram {
-  std::string name, accepted, tonight;  // SHA-256; empty: the accepted build has none
-};
+/// by the programs here.
+void accept_build(const std::filesystem::path& results, const Manifest& run,
+                  const std::string& reason);
 
 /// What of the accepted build there is tonight.
 struct AcceptedTonight {
-  std::optional<AcceptedBuild> accepted;  // none: no build is accepted yet
-  std::optional<Build> build;             // to start, where `changed` is not empty
-  std::vector<ChangedProgram> changed;    // of the plan's programs
-  std::string why_not;                    // not empty: it cannot be used, for this reason
+  nlohmann::json accepted{};     // its run, when and why, and its tool; null: none is accepted yet
+  bool changed = false;          // a program of the plan is not what was accepted
+  std::optional<Build> build{};  // to start, where one is
+  std::string why_not{};         // not empty: it cannot be used, for this reason
 };
 
 /// Looks for the accepted build of `study`, in what it differs from the programs here, and, where
@@ -69,12 +56,9 @@ struct BesideStudy {
 
 void measure_beside(const BesideStudy& study, const std::atomic<bool>& stop, Console& console);
 
-/// A machine that is slow just now is not to be taken for a slow cell: suspects are measured again
-/// beside at least so many cells that are none.
-inline constexpr std::size_t kControls = 2;
-
 /// Of `plan`, all rounds, the launches whose entries hold one of `suspects`, which are keys of
-/// `cells`, and as many of the shortest others as it takes for the controls; numbered anew.
+/// `cells`, and the shortest other ones, numbered anew: beside cells that are no suspects, a
+/// machine that is slow just now is not to be taken for a slow cell.
 std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
                                         const std::vector<Cell>& cells,
                                         const std::set<std::string>& suspects);

@@ -95,9 +95,9 @@ void ask_machine(const NightInput& input, const MachineTonight& tonight, Cells& 
     const bool is_worse = its.beyond() && cell.word != "SLOWER" && !cell.build.open;
     if (!is_worse && (input.paired || !input.why_not.empty())) continue;
     cell.of_machine = true;
-    cell.word = name_of(its.verdict);
+    cell.word = its.word;
     if (tonight.together.machine && its.beyond()) cell.note = "all cells together";
-    if (its.verdict == MachineVerdict::undecided) {
+    if (its.word == "UNDECIDED") {
       cell.note = fmt::format("{} of {} nights", its.nights, kFewestNights);
     }
   }
@@ -114,7 +114,8 @@ void add(std::vector<std::string>& reasons, std::size_t count, std::string_view 
 bool is_blind(const NightInput& input, const std::vector<NightCell>& cells) {
   std::size_t asked = 0, seeing = 0;
   for (const NightCell& cell : cells) {
-    const bool judged = input.paired ? cell.build.rounds > 0 : !std::isnan(cell.machine.limit);
+    const bool judged =
+        input.paired ? cell.build.word != "MISSING" : !std::isnan(cell.machine.limit);
     if (!judged || cell.word == "MISSING") continue;
     ++asked;
     seeing += (input.paired ? cell.build.smallest_effect : cell.machine.limit) <= kSeen ? 1 : 0;
@@ -125,12 +126,6 @@ bool is_blind(const NightInput& input, const std::vector<NightCell>& cells) {
 std::vector<std::string> doubts_of(const NightInput& input, const Night& night) {
   std::vector<std::string> doubts;
   if (!input.why_not.empty()) doubts.push_back(input.why_not);
-  std::size_t rounds = 0;
-  for (const Cell& cell : input.tonight) rounds = std::max(rounds, cell.seconds.size());
-  if (input.paired && rounds < kFewestRounds) {
-    doubts.push_back(
-        fmt::format("{} rounds are too few to compare builds, {} at least", rounds, kFewestRounds));
-  }
   const auto open = [](const NightCell& cell) { return cell.build.open; };
   add(doubts, static_cast<std::size_t>(std::ranges::count_if(night.cells, open)), "suspect",
       "without an answer");
@@ -142,15 +137,6 @@ std::vector<std::string> doubts_of(const NightInput& input, const Night& night) 
   return doubts;
 }
 
-std::size_t learnt_of(const std::vector<NightCell>& cells) {
-  std::vector<std::size_t> nights;
-  for (const NightCell& cell : cells) {
-    if (cell.word != "MISSING") nights.push_back(cell.machine.nights);
-  }
-  std::ranges::sort(nights);
-  return nights.empty() ? 0 : std::min(kFewestNights, nights[nights.size() / 2]);
-}
-
 }  // namespace
 
 std::size_t Night::count(std::string_view verdict) const {
@@ -160,7 +146,8 @@ std::size_t Night::count(std::string_view verdict) const {
 std::string Night::title() const {
   const bool learning = word == "PASS" && learnt < kFewestNights;
   const std::string text =
-      learning ? fmt::format("{} (machine: {} of {} nights)", word, learnt, kFewestNights) : word;
+      learning ? fmt::format("{} (machine: {:.0f} of {} nights)", word, learnt, kFewestNights)
+               : word;
   return reasons.empty() ? text : fmt::format("{}: {}", text, fmt::join(reasons, "; "));
 }
 
@@ -187,7 +174,11 @@ Night judge_night(const NightInput& input) {
   for (auto& [key, cell] : cells) night.cells.push_back(std::move(cell));
   std::ranges::stable_sort(night.cells, {}, urgency);
   night.together = machine.together;
-  night.learnt = learnt_of(night.cells);
+  std::vector<double> nights_of;
+  for (const NightCell& cell : night.cells) {
+    if (cell.word != "MISSING") nights_of.push_back(static_cast<double>(cell.machine.nights));
+  }
+  night.learnt = median_of(nights_of);
   add(night.reasons, night.count("SLOWER"), "cell", "slower than the accepted build");
   add(night.reasons, night.count("MACHINE"), "cell", "slower than on earlier nights");
   const std::vector<std::string> doubts = doubts_of(input, night);

@@ -42,7 +42,9 @@ struct NightCell {
   double before() const { return of_machine ? machine.before : build.seconds_a; }
   double after() const { return of_machine ? machine.seconds : build.seconds_b; }
   /// Relative to `before`; positive is slower. NaN: not known.
-  double change() const { return of_machine ? machine.change : build.change(); }
+  double change() const { return of_machine ? machine.change : build.ratio - 1; }
+  /// The smallest change that would have shown.
+  double sees() const { return of_machine ? machine.limit : build.smallest_effect; }
 };
 
 struct Night {
@@ -50,7 +52,7 @@ struct Night {
   std::vector<std::string> reasons;  // what is slower, and what is unsure
   std::vector<NightCell> cells;      // what needs a look first
   TogetherNight together;
-  std::size_t learnt = 0;  // good nights that half of the cells have, up to kFewestNights
+  double learnt = 0;  // good nights that half of the cells have
 
   std::size_t count(std::string_view verdict) const;
   /// "PASS (machine: 5 of 8 nights)", "UNSURE: 2 cells missing".

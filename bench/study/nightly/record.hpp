@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What nights leave: results/nightly/RUN, all that is known of a night, for the reports, and for
-// whoever accepts it; and history.csv, the cells of nights, a row for each cell and question. That
-// of a study on this hardware has all nights, and where a cell's begin anew; it is all that nights
-// remember. A night's own has its rows alone, what needs a look first.
+// whoever accepts it; and history.csv, a row for each night and cell. That of a study on this
+// hardware has all nights, and where a cell's begin anew; it is all that nights remember. A night's
+// own has its rows alone, what needs a look first.
 #pragma once
 
 #include <filesystem>
@@ -21,14 +21,11 @@ inline constexpr const char* kTogether = "*";         // the key of all cells to
 inline constexpr const char* kAccepted = "ACCEPTED";  // the cell's nights begin with this one
 inline constexpr const char* kDropped = "DROPPED";    // the study no longer asks for the cell
 
-/// The rows; none where there is no file. Throws UsageError `file:line: what` for a damaged one.
-std::vector<ResultRow> read_history(const std::filesystem::path& file);
+/// The folder's history.csv with these rows at its end, at once.
+void append_history(const std::filesystem::path& folder, const std::vector<ResultRow>& rows);
 
-/// The file with these rows at its end, at once.
-void append_history(const std::filesystem::path& file, const std::vector<ResultRow>& rows);
-
-/// Of each cell first the question whose answer is the cell's word, then the other one, where that
-/// was asked too; then all cells together.
+/// Of each cell the answer that is the night's, and what the machine's next nights need; then all
+/// cells together.
 std::vector<ResultRow> history_rows(const Night& night, const Manifest& run);
 
 /// Rows with which the nights of those cells of a night begin anew that needed a look in it.
@@ -39,22 +36,15 @@ std::vector<ResultRow> accepted_rows(std::span<const ResultRow> night,
 /// What the machine is judged by. Nights of another origin are of another machine.
 MachineNights machine_nights(std::span<const ResultRow> history, const std::string& origin);
 
-/// Apache Otava's CSV form: a row a night, and a column for each cell that all nights have
-/// measured; `left_out` counts the others.
-std::string otava_text(std::span<const ResultRow> history, std::size_t& left_out);
-
 inline constexpr const char* kNightRecord = "nightly.json";
 
 struct NightRecord {
   Manifest run;  // tonight's; of a night that measured nothing what is known without
   Night night;
   int exit_code = 0;
-  std::string rehearsal;  // what was put in on purpose; empty: a night like others
-  AcceptedTonight accepted;
+  std::string rehearsal;      // what was put in on purpose; empty: a night like others
+  nlohmann::json accepted{};  // build, before tonight
 };
-
-/// Hosts of the run that are dead, or named at fault: "host3: unreachable: no answer".
-std::vector<std::string> hosts_at_fault(const Manifest& run);
 
 /// Writes history.csv and nightly.json; of a night that is no rehearsal its rows go to the end of
 /// the study's history.csv, too. Returns the night's folder.

@@ -2,7 +2,6 @@
 #include "bench/study/nightly/rules.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "bench/measure/statistics.hpp"
 
@@ -52,9 +51,8 @@ std::vector<BuildCell> judge_build(std::span<const BuildRounds> cells) {
   std::vector<BuildCell> judged;
   for (const CellComparison& found : compare_cells(all)) {
     const std::size_t i = judged.size();
-    BuildCell& cell = judged.emplace_back(found);
+    BuildCell& cell = judged.emplace_back(BuildCell{found});
     cell.word = name_of(found.verdict);
-    cell.rounds = std::min(all[i].a.size(), all[i].b.size());
     cell.suspect = is_suspect(sweeps[i]);
     if (cell.suspect) {
       answer(cell, sweeps[i], cells[i].again);
@@ -82,7 +80,7 @@ std::vector<Night> newest_first(const std::vector<Night>& nights) {
 bool is_alarm(const std::vector<CellNight>& nights) {
   std::size_t looked_at = 0, beyond = 1;
   for (const CellNight& night : newest_first(nights)) {
-    if (night.verdict == MachineVerdict::missing) continue;
+    if (night.word == "MISSING") continue;
     if (looked_at++ == 0 && night.beyond()) return true;
     if (looked_at == kLast) break;
     beyond += night.beyond() ? 1 : 0;
@@ -103,10 +101,10 @@ MachineCell judged(const std::vector<CellNight>& nights, double seconds) {
   const bool enough = cell.nights >= kFewestNights;
   if (enough) cell.limit = quantile_of(good, kQuantile) * (1 + kMachineFloor) / cell.before - 1;
   if (!std::isnan(seconds)) {
-    cell.verdict = !enough                       ? MachineVerdict::undecided
-                   : !(cell.change > cell.limit) ? MachineVerdict::same
-                   : is_alarm(nights)            ? MachineVerdict::machine
-                                                 : MachineVerdict::watched;
+    cell.word = !enough                       ? "UNDECIDED"
+                : !(cell.change > cell.limit) ? "SAME"
+                : is_alarm(nights)            ? "MACHINE"
+                                              : "WATCHED";
   }
   return cell;
 }
@@ -134,12 +132,6 @@ TogetherNight judged_together(const std::vector<TogetherNight>& nights,
 
 }  // namespace
 
-std::string_view name_of(MachineVerdict verdict) {
-  constexpr std::array<std::string_view, 5> kNames{"UNDECIDED", "SAME", "WATCHED", "MACHINE",
-                                                   "MISSING"};
-  return kNames.at(static_cast<std::size_t>(verdict));
-}
-
 MachineTonight judge_machine(const MachineNights& nights,
                              const std::map<std::string, double>& seconds) {
   MachineTonight tonight;
@@ -152,9 +144,7 @@ MachineTonight judge_machine(const MachineNights& nights,
   }
   tonight.together = judged_together(nights.together, tonight.cells);
   for (auto& [key, cell] : tonight.cells) {
-    if (tonight.together.machine && !std::isnan(cell.change)) {
-      cell.verdict = MachineVerdict::machine;
-    }
+    if (tonight.together.machine && !std::isnan(cell.change)) cell.word = "MACHINE";
   }
   return tonight;
 }

@@ -19,24 +19,16 @@ inline constexpr double kSeen = 0.10;  // a change that a night has to see
 // Did the build make it slower? Rounds in which tonight's programs (b) and the accepted ones (a)
 // ran in turns, and those in which suspects were measured again.
 
-inline constexpr std::size_t kFewestRounds = 8;  // fewer decide nothing
-
 struct BuildRounds {
   CellSamples sweep;
   CellSamples again;  // in the rerun; empty: not measured again
 };
 
 struct BuildCell : CellComparison {
-  BuildCell() { seconds_a = seconds_b = ratio = p_holm = smallest_effect = std::nan(""); }
-  explicit BuildCell(const CellComparison& found) : CellComparison(found) {}
-
   std::string_view word = "MISSING";  // FASTER SLOWER SAME UNDECIDED MISSING
-  std::string_view note;
-  std::size_t rounds = 0;  // of both sides, a suspect's rerun among them
-  bool suspect = false;    // looks slower in the sweep, and is to be measured again
-  bool open = false;       // a suspect without an answer
-
-  double change() const { return ratio - 1; }
+  std::string_view note{};
+  bool suspect = false;  // looks slower in the sweep, and is to be measured again
+  bool open = false;     // a suspect without an answer
 };
 
 /// Suspects are by chance alone one cell in fifty.
@@ -47,26 +39,15 @@ std::vector<BuildCell> judge_build(std::span<const BuildRounds> cells);
 inline constexpr double kMachineFloor = 0.03;    // relative; less is no change
 inline constexpr std::size_t kFewestNights = 8;  // good ones, before a cell is judged
 
-enum class MachineVerdict {
-  undecided,  // fewer than kFewestNights good nights
-  same,
-  watched,  // beyond its good nights, for the first time
-  machine,  // so two nights running, or in five of the last ten, or all cells together
-  missing   // not measured tonight
-};
-std::string_view name_of(MachineVerdict verdict);
-
-/// One cell in one night.
+/// One cell in one night. UNDECIDED: before kFewestNights good ones; WATCHED: beyond its good
+/// nights for the first time; MACHINE: so two nights running, or in five of the last ten, or all
+/// cells together; MISSING: not measured.
 struct CellNight {
   double seconds = std::nan("");
-  MachineVerdict verdict = MachineVerdict::missing;
+  std::string word = "MISSING";
 
-  bool good() const {
-    return verdict == MachineVerdict::undecided || verdict == MachineVerdict::same;
-  }
-  bool beyond() const {
-    return verdict == MachineVerdict::watched || verdict == MachineVerdict::machine;
-  }
+  bool good() const { return word == "UNDECIDED" || word == "SAME"; }
+  bool beyond() const { return word == "WATCHED" || word == "MACHINE"; }
 };
 
 /// All cells of one night together.

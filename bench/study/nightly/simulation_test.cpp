@@ -117,7 +117,7 @@ double machine_false_alarms(Noise noise, int nights) {
     const MachineTonight judged = judge_machine(past, tonight);
     for (const auto& [key, cell] : judged.cells) {
       past.cells[key].push_back(cell);
-      alarms += night >= kBefore && cell.verdict == MachineVerdict::machine ? 1 : 0;
+      alarms += night >= kBefore && cell.word == "MACHINE" ? 1 : 0;
     }
     past.together.push_back(judged.together);
   }
@@ -138,7 +138,7 @@ double machine_found(Noise noise, double slower, int every, int most, int cells)
       const double seconds = std::exp(drawn(noise, random, before)) * (is_slow ? slower : 1);
       const MachineCell judged = judge_machine(past, {{"", seconds}}).cells.at("");
       past.cells[""].push_back(judged);
-      is_found |= night >= kBefore && judged.verdict == MachineVerdict::machine;
+      is_found |= night >= kBefore && judged.word == "MACHINE";
     }
     found += is_found ? 1 : 0;
   }

@@ -71,12 +71,12 @@ NightSetup setup_of(NightlyOptions& options) {
   setup.inject = options.inject;
   setup.inject_into = program_of(options.inject);
   const bool takes = std::ranges::count(setup.plan, setup.inject_into, &PlannedLaunch::program) > 0;
-  if (!takes || !setup.accepted.accepted) {
+  if (!takes || setup.accepted.accepted.is_null()) {
     fail<UsageError>("--inject {}: {}", options.inject,
                      takes ? "no build of this study is accepted yet: a night without it first"
                            : "no program of this study takes it");
   }
-  if (setup.accepted.changed.empty()) setup.beside = own_build();
+  if (!setup.accepted.changed) setup.beside = own_build();
   return setup;
 }
 
@@ -108,7 +108,7 @@ void measure(const NightSetup& setup, const std::atomic<bool>& stop, NightInput&
              Console& console) {
   const StartOptions& options = setup.options;
   const fs::path study = study_folder(options.results, setup.config.name, environment_here());
-  input.history = read_history(study / history_schema().file);
+  input.history = rows_in(study, history_schema());
   const std::string now = utc_label();
   if (!input.history.empty() && input.history.back().get("started_utc") > now) {
     fail("the clock says {}, and the night before began at {}", now,
@@ -135,7 +135,7 @@ void measure(const NightSetup& setup, const std::atomic<bool>& stop, NightInput&
 int exit_code_of(const Night& night, const Manifest& run, const std::vector<std::string>& fail_on) {
   const auto fails = [&](const char* state) { return std::ranges::count(fail_on, state) > 0; };
   const bool unsure = night.word == "UNSURE";
-  if (fails("host") && !hosts_at_fault(run).empty()) return 1;
+  if (fails("host") && !run.suspects.empty()) return 1;
   if (night.word == "SLOWER" || night.word == "MACHINE" || (unsure && fails("unsure"))) return 1;
   return unsure ? 3 : night.word == "PASS" ? 0 : 4;
 }
@@ -170,7 +170,7 @@ ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord 
       record.exit_code = std::max(record.exit_code, static_cast<int>(ExitCode::incomplete));
     }
   };
-  if (!record.accepted.accepted && record.night.word == "PASS") {
+  if (record.accepted.is_null() && record.night.word == "PASS") {
     attempt("accept", [&] {
       accept_night(options.results, record.run.run_id, "the first complete night");
       console.note("accepted, as the first complete night: later ones are compared with it");
@@ -185,7 +185,6 @@ ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord 
   }
   settle_night(options.results, record);
   if (!record.rehearsal.empty()) console.note("a rehearsal: " + record.rehearsal);
-  for (const std::string& host : hosts_at_fault(record.run)) console.warn(printable(host));
   console.result(night_text(record.night));
   console.note(fmt::format("results: {}", folder.string()));
   return name_suspects({options.results / record.run.run_id}, "table", /*fail_on_host=*/false,
@@ -230,7 +229,8 @@ ExitCode nightly(NightlyOptions options) {
     input.early = error.what();
   }
   if (interruption.stop()) input.early = "interrupted";
-  NightRecord record{manifest_of(setup, started_utc), {}, 0, options.inject, setup.accepted};
+  NightRecord record{
+      manifest_of(setup, started_utc), {}, 0, options.inject, setup.accepted.accepted};
   const ExitCode code = conclude(options, input, std::move(record), console);
   return interruption.stop() ? interruption.exit_code() : code;
 }
@@ -293,12 +293,9 @@ ExitCode list(const NightsOptions& options) {
   }
   console.result(text);
   if (options.otava.empty()) return ExitCode::ok;
-  std::size_t left_out = 0;
-  write_file_atomically(options.otava, otava_text(read_history(history), left_out));
-  if (left_out > 0) {
-    console.warn(fmt::format("{} cells that some night lacks are left out", left_out));
-  }
-  return ExitCode::ok;
+  const bool written =
+      draw(history.parent_path(), "nightly_otava.py", console, {options.otava.string()});
+  return written ? ExitCode::ok : ExitCode::incomplete;
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ def write_junit(night: Night) -> str:
     suite = ElementTree.Element("testsuite", name=f"scalebench nightly {night.name()}", hostname=plain(night.text("host"), 120),
                                 timestamp=plain(night.text("started_utc").removesuffix("Z"), 40))  # fmt: skip
     add(suite, "night", "verdict", NIGHTS.get(night.verdict, "error"), f"{night.title()}. {MEANINGS[night.verdict]}.")
-    for host in night.lines("hosts_at_fault"):
+    for host in night.hosts_at_fault():
         add(suite, "host", host.split(":")[0], "error", host)
     for cell in night.cells:
         outcome = CELLS.get(cell["verdict"], "error")

@@ -2,9 +2,8 @@
 # A night as GitHub-flavoured Markdown, for a step's summary (1 MiB at most) or a message.
 from __future__ import annotations
 
-from view.manifest import as_text
 from view.markdown import table, text_of
-from view.night.record import MEANINGS, Night, against, before_after, change, label
+from view.night.record import MEANINGS, Change, Night, against, before_after, change, label
 
 SIGNS = {"PASS": "✅", "UNSURE": "⚠️"}
 MOST = 100
@@ -14,11 +13,11 @@ def write_markdown(night: Night) -> str:
     parts = [
         f"# {SIGNS.get(night.verdict, '❌')} {text_of(night.title(), 600)}",
         f"{text_of(night.name())}: {MEANINGS[night.verdict]}.",
-        *(f"**host {text_of(host)}**" for host in night.lines("hosts_at_fault")[:MOST]),
+        *(f"**host {text_of(host)}**" for host in night.hosts_at_fault()[:MOST]),
         text_of(night.text("suspect_line"), 600),
         *(f"**{text_of(doubt)}**" for doubt in night.doubts),
-        listed(night, "changed_programs", "Programs that changed", ["name", "accepted", "tonight"]),
-        listed(night, "changes", "What else changed since the last good night", ["what", "before", "after"]),
+        listed(night.changed_programs(), "Programs that changed", ["name", "accepted", "tonight"]),
+        listed(night.changes(), "What else changed since the last good night", ["what", "before", "after"]),
         cells(night),
         f"Run {text_of(night.text('run'))}, {text_of(night.text('started_utc'), 40)}, {text_of(night.text('host'))}. "
         "Everything: report.html and history.csv of the same folder.",
@@ -26,8 +25,8 @@ def write_markdown(night: Night) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def listed(night: Night, name: str, title: str, columns: list[str]) -> str:
-    rows = [[text_of(as_text(one.get(column)), 120) or "–" for column in columns] for one in night.records(name)]
+def listed(changes: list[Change], title: str, columns: list[str]) -> str:
+    rows = [[text_of(word, 120) or "–" for word in change] for change in changes]
     return f"## {title}\n\n{table(columns, rows[:MOST])}{more(len(rows))}" if rows else ""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from view.manifest import as_text
 from view.night.record import MEANINGS, Night, against, before_after, change, histories, label
 from view.night.sparkline import sparkline
 from view.numbers import percent
@@ -46,7 +45,7 @@ def write_page(night: Night) -> str:
 def verdict(night: Night) -> Html:
     parts: list[object] = [element("b", night.verdict, css="big"), element("p", night.title()),
                            element("p", MEANINGS[night.verdict] + ".", css="muted")]  # fmt: skip
-    parts += [element("p", element("strong", f"host {host}"), css="bad") for host in night.lines("hosts_at_fault")[:MOST_LINES]]
+    parts += [element("p", element("strong", f"host {host}"), css="bad") for host in night.hosts_at_fault()[:MOST_LINES]]
     if night.text("suspect_line"):
         parts.append(element("p", plain(night.text("suspect_line"), 600)))
     parts += [element("p", plain(doubt), ".", css="bad") for doubt in night.doubts]
@@ -59,9 +58,8 @@ def verdict(night: Night) -> Html:
 
 def programs(night: Night) -> Html:
     """Programs whose bytes are not those of the accepted build."""
-    rows = [[element("code", plain(as_text(one.get(name)), 16)) for name in ("name", "accepted", "tonight")]
-            for one in night.records("changed_programs")]  # fmt: skip
-    commits = [plain(commit, 12) or "unknown" for commit in (night.text("accepted", "commit"), night.text("commit"))]
+    rows = [[element("code", plain(word, 16)) for word in change] for change in night.changed_programs()]
+    commits = [plain(night.text(*path, "tool", "commit"), 12) or "unknown" for path in (("accepted",), ())]
     said = f"the accepted build, of {plain(night.text('accepted', 'run'), 80)}, is of commit {commits[0]}, tonight's of {commits[1]}"
     if not night.text("accepted", "run"):
         return section("The build", element("p", "No build was accepted before tonight."))
@@ -72,8 +70,8 @@ def programs(night: Night) -> Html:
 
 
 def changes(night: Night) -> Html:
-    rows = [[plain(as_text(one.get(name))) or "–" for name in ("what", "before", "after")] for one in night.records("changes")]
-    since = plain(night.text("last_success", "run"), 80)
+    rows = [[plain(word) or "–" for word in change] for change in night.changes()]
+    since = plain(night.text("good_before"), 80)
     if not rows:
         return section("What else changed", element("p", "Nothing that is looked at: software, libraries, hosts." if since else "There was no good night before."))
     return section("What else changed since the last good night",
@@ -124,7 +122,7 @@ def all_cells(night: Night) -> Html:
 def footer(night: Night) -> Html:
     rows = [[name, element("code", plain(night.text(*path), 200))] for name, path in (
         ("run", ("run",)), ("started", ("started_utc",)), ("finished", ("finished_utc",)), ("exit code", ("exit_code",)),
-        ("accepted build", ("accepted", "run")), ("last good night", ("last_success", "run"))) if night.text(*path)]  # fmt: skip
+        ("accepted build", ("accepted", "run")), ("last good night before", ("good_before",))) if night.text(*path)]  # fmt: skip
     names = [name for name in ("history.csv", "nightly.json") if (night.folder / name).is_file()]
     links = joined(link(name, name) for name in names)
     return element("footer", table(["provenance", ""], rows, wrap=[1]), element("p", links))

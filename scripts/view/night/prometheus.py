@@ -18,7 +18,7 @@ def write_textfile(night: Night) -> str:
     counts = night.counts()
     cells = night.cells[:MOST_CELLS]
     seconds = [({**study, "cell": label(cell)}, cell.number("seconds")) for cell in cells]
-    hosts = [({**study, "host": host.split(":")[0]}, 1.0) for host in night.lines("hosts_at_fault")]
+    hosts = [({**study, "host": host.split(":")[0]}, 1.0) for host in night.hosts_at_fault()]
     exit_code = night.value("exit_code")
     gauges: list[tuple[str, str, Iterable[Sample]]] = [
         ("verdict", "1 for the verdict of the night, 0 for the others",

@@ -31,7 +31,30 @@ VERDICTS = tuple(MEANINGS)
 CELL_VERDICTS = ("SLOWER", "MACHINE", "MISSING", "WATCHED", "UNDECIDED", "FASTER", "SAME")
 ALARMS = ("SLOWER", "MACHINE")
 NIGHTS = 30  # of a cell's past that are shown
-HISTORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*/history\.csv")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+HISTORY = re.compile(rf"{NAME.pattern}/history\.csv")
+
+
+Change = tuple[str, str, str]  # what, before, after
+
+
+def facts(value: Any) -> dict[str, str]:
+    """An object's values as text, by name."""
+    return {str(name): as_text(one) for name, one in value.items() if name != "absent"} if isinstance(value, dict) else {}
+
+
+def surroundings(content: Any) -> dict[str, str]:
+    """Software, libraries and hosts of a night, by name."""
+    content = content if isinstance(content, dict) else {}
+    hosts = content.get("hosts")
+    found = {f"host {one.get('host')}": one.get("found") for one in hosts if isinstance(one, dict)} if isinstance(hosts, list) else {}
+    return {**facts(content.get("software")), **facts(content.get("libraries")), **facts(found)}
+
+
+def differences(before: dict[str, str], after: dict[str, str], gone: bool = True) -> list[Change]:
+    """`gone`: with what is not there any more."""
+    names = sorted({*after, *before} if gone else after)
+    return [(name, before.get(name, ""), after.get(name, "")) for name in names if before.get(name) != after.get(name)]
 
 
 class NoNight(Exception):
@@ -42,7 +65,7 @@ class NoNight(Exception):
 class Night:
     folder: Path
     content: dict[str, Any]  # of nightly.json
-    cells: list[Row]  # of its history.csv, of each the row with its verdict; what needs a look first
+    cells: list[Row]  # of its history.csv; what needs a look first
     verdict: str
     doubts: list[str]  # why the verdict is not the one that nightly.json states
 
@@ -60,9 +83,25 @@ class Night:
         value = self.value(name)
         return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
-    def lines(self, name: str) -> list[str]:
-        value = self.value(name)
-        return [plain(as_text(item)) for item in value] if isinstance(value, list) else []
+    def hosts_at_fault(self) -> list[str]:
+        """Hosts that are dead, or named at fault: 'host3: unreachable: no answer'."""
+        return [plain(": ".join(as_text(one.get(name)) for name in ("host", "verdict", "why"))) for one in self.records("suspects")]
+
+    def changed_programs(self) -> list[Change]:
+        """Programs whose bytes are not those of the accepted build, by their SHA-256."""
+        return differences(facts(self.value("accepted", "tool", "binaries")), facts(self.value("tool", "binaries")), gone=False)
+
+    def changes(self) -> list[Change]:
+        """What may have made the machine slower and is not as in the last good night: software, libraries, hosts."""
+        before = self.text("good_before")
+        if not before or not NAME.fullmatch(before):
+            return []
+        try:
+            content = json.loads((self.folder.parent / before / "nightly.json").read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            say(f"nightly_report.py: what changed since {before} cannot be told: {error}")
+            return []
+        return differences(surroundings(content), surroundings(self.content))
 
     def counts(self) -> Counter[str]:
         return Counter(cell["verdict"] for cell in self.cells)
@@ -98,10 +137,7 @@ def read_night(folder: Path) -> Night:
     if not isinstance(content, dict) or content.get("schema_version") != 1:
         doubts = doubts or ["nightly.json is not an object of schema_version 1"]
         content = {}
-    answers: dict[str, Row] = {}
-    for row in read_rows(folder, "history.csv"):
-        answers.setdefault(row["key"], row)
-    cells = [row for key, row in answers.items() if key != "*"]
+    cells = [row for row in read_rows(folder, "history.csv") if row["key"] != "*"]
     verdict = as_text(content.get("verdict"))
     if not doubts:
         doubts = contradictions(content, verdict, Counter(cell["verdict"] for cell in cells))
@@ -129,11 +165,10 @@ def histories(night: Night) -> dict[str, list[Row]]:
     if not HISTORY.fullmatch(name):
         return past
     for row in each_row(night.folder.parent, name):
-        if row["question"] != "machine":
-            continue
-        if row["verdict"] in ("ACCEPTED", "DROPPED"):
+        if row["machine_verdict"] in ("ACCEPTED", "DROPPED"):
             past[row["key"]].clear()
-        past[row["key"]].append(row)
+        if row["machine_verdict"]:
+            past[row["key"]].append(row)
     return {key: rows[-NIGHTS:] for key, rows in past.items()}
 
 

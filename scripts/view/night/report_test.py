@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from fixtures.files import COLUMNS, write_rows
-from fixtures.night import EXIT_CODES, GOOD, NIGHT, cell_row, write_night
+from fixtures.night import EXIT_CODES, GOOD, NIGHT, cell_row, tool, write_night
 from fixtures.page import Page
 
 SCRIPTS = Path(__file__).resolve().parents[2]
@@ -94,7 +94,7 @@ class Reports(Night):
             self.assertIn("bench_allreduce", text)
             self.assertIn("a" * 15, text)
             self.assertIn("Open MPI 4.1.6", text)
-        same = self.report(write_night(self.results / "same", "PASS", changed_programs=[]))
+        same = self.report(write_night(self.results / "same", "PASS", tool=tool("a")))
         self.assertIn("byte for byte", self.text(same))
 
     def test_a_host_that_is_dead_or_at_fault_stands_in_every_file(self) -> None:
@@ -131,8 +131,8 @@ class Reports(Night):
             (folder / "nightly.json").write_text(content, encoding="utf-8")
             self.assertIn("UNKNOWN", self.report(folder, code=3)["report.md"])
         content = json.loads(json.dumps({"schema_version": 1, "verdict": "SLOWER"}))
-        names = ("title", "run", "study", "host", "accepted", "accepted_now", "changed_programs", "last_success", "changes",
-                 "hosts_at_fault", "history", "rehearsal", "exit_code", "suspect_line")  # fmt: skip
+        names = ("title", "run", "study", "host", "accepted", "accepted_now", "tool", "last_success", "good_before",
+                 "suspects", "software", "libraries", "hosts", "history", "rehearsal", "exit_code", "suspect_line")  # fmt: skip
         for value in (3, None, [1, None, {}], {"a": [1]}, "x", "../../etc/history.csv", True):
             (folder / "nightly.json").write_text(json.dumps({**content, **dict.fromkeys(names, value)}), encoding="utf-8")
             self.report(folder)
@@ -157,9 +157,9 @@ class Reports(Night):
         self.assertIn("21 nights", self.report(folder)["report.html"])
 
     def test_nothing_that_a_file_says_acts_in_a_report(self) -> None:
-        evil = {name: [EVIL] for name in ("hosts_at_fault", "reasons")}
         folder = write_night(self.results, title=EVIL, study=EVIL, host=EVIL, rehearsal=EVIL, suspect_line=EVIL, history=EVIL,
-                             changes=[{"what": EVIL, "before": EVIL, "after": EVIL}], **evil)  # fmt: skip
+                             suspects=[dict.fromkeys(("host", "verdict", "why"), EVIL)], tool={"commit": EVIL, "binaries": {EVIL: EVIL}},
+                             software={EVIL: EVIL}, hosts=[{"host": EVIL, "found": EVIL}], reasons=[EVIL])  # fmt: skip
         text = EVIL.encode("utf-8", "replace").decode()
         rows = [{**cell_row(place, "SLOWER"), "label": text, "note": text, "key": text, "origin": text} for place in range(3)]
         write_rows(folder / "history.csv", COLUMNS["history.csv"], rows)

@@ -16,7 +16,7 @@ WIDTH, HEIGHT, MARGIN = 150.0, 34.0, 5.0
 
 def sparkline(nights: Sequence[Row], baseline: float, colour: str) -> Html:
     """`nights`: rows of history.csv, oldest first."""
-    values = [night.number("seconds") for night in nights]
+    values = [night.number("machine_seconds") for night in nights]
     values = [value if abs(value) < 1e300 else math.nan for value in values]
     known = [value for value in values if not math.isnan(value)]
     if not known:
@@ -39,7 +39,7 @@ def sparkline(nights: Sequence[Row], baseline: float, colour: str) -> Html:
         shapes.append(shape("path", d=f"M0 {y:.1f}H{WIDTH:g}", **dashes))
     shapes.append(line(points, stroke="currentColor", stroke_width=1.2))
     for night, (x, y) in zip(nights, points[:-1]):
-        if night["verdict"] in ("WATCHED", "MACHINE") and not math.isnan(y):
+        if night["machine_verdict"] in ("WATCHED", "MACHINE") and not math.isnan(y):
             shapes.append(shape("circle", cx=x, cy=y, r=2.0, fill="var(--paper)", stroke="currentColor"))
     if not math.isnan(values[-1]):
         x, y = points[-1]
