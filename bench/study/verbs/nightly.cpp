@@ -293,6 +293,7 @@ ExitCode list(const NightsOptions& options) {
   }
   console.result(text);
   if (options.otava.empty()) return ExitCode::ok;
+  if (history.empty()) fail<UsageError>("no night in {}", options.results.string());
   const bool written =
       draw(history.parent_path(), "nightly_otava.py", console, {options.otava.string()});
   return written ? ExitCode::ok : ExitCode::incomplete;
