@@ -88,6 +88,7 @@ static void members(auto& visit, ImportRecord::File& file) {
   visit("sha256", file.sha256);
   visit("bytes", file.bytes);
   visit("launches", file.launches);
+  visit.maybe("round", file.round);
   visit("findings", file.findings);
 }
 

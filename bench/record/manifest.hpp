@@ -52,8 +52,9 @@ struct ImportRecord {
     std::string name;
     std::string sha256;
     std::uintmax_t bytes = 0;
-    std::vector<int> launches;  // that came of it
-    std::size_t findings = 0;   // places of it that could not be used
+    std::vector<int> launches;   // that came of it
+    std::size_t findings = 0;    // places of it that could not be used
+    std::optional<int> round{};  // of its launches; none: each has its own
   };
   std::string kind;  // as typed: nccl-tests, osu, csv, log, published
   std::vector<File> files;

@@ -52,13 +52,13 @@ class Scaled:
     base: Leg | None
     raw: Leg | None
     share: Leg | None
-    imported: bool
+    apart: bool  # files that no round ties together
     rounds: list[int] = field(default_factory=list)
     losses: dict[str, tuple[float, Ends | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # What is compared with itself is so launch by launch.
-        if self.base and (self.base is self.leg or not self.imported):
+        if self.base and (self.base is self.leg or not self.apart):
             self.rounds = both(self.base.seconds, self.leg.seconds)
         self.n = int(self.leg.row["ranks"])
         self.rho = (self.leg.images or 0) / (self.base.images or 1) if self.base else 1.0
@@ -80,7 +80,7 @@ class Scaled:
         if self.base is None:
             return interval_name(self.leg.seconds.values(), "launches")
         if self.rounds:
-            return interval_name(self.rounds, "launches" if self.imported else "rounds")
+            return interval_name(self.rounds, "launches" if self.apart else "rounds")
         return "95% of launches" if min(len(self.leg.seconds), len(self.base.seconds)) > 1 else ""
 
     def _losses(self) -> dict[str, tuple[float, Ends | None]]:
@@ -117,7 +117,7 @@ def _to_target(leg: Leg) -> dict[int, float]:
 def check_scaling(run: Run, legs: list[Leg]) -> None:
     table = "scaling.csv"
     found = [Scaled(leg, base_of(leg, legs, "one_device"), base_of(leg, legs, "none"),
-                    base_of(leg, legs, "none", leg.row["ranks"]) if leg.row["ranks"] != "1" else None, run.imported)
+                    base_of(leg, legs, "none", leg.row["ranks"]) if leg.row["ranks"] != "1" else None, run.apart)
              for leg in legs if (leg.row["share_of"] or "1") == "1"]  # fmt: skip
     if run.imported:
         # It need not say how many images an epoch has, and without any speedup there is no table.
@@ -193,7 +193,7 @@ def _check_row(run: Run, row: Row, one: Scaled) -> None:
     run.expect_both(table, row, "measured_seconds", of_mean(t))
     run.expect_text(table, row, "interval", one.interval())
     run.expect(table, row, "rho", one.rho if base else None)
-    run.expect(table, row, "rounds", (0 if one.imported else len(one.rounds)) if base else None)
+    run.expect(table, row, "rounds", (0 if one.apart else len(one.rounds)) if base else None)
     e, ends = one.ratio(h, t, one.rho / n)
     run.expect(table, row, "efficiency", e)
     run.expect_both(table, row, "efficiency", ends)

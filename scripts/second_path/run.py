@@ -61,12 +61,15 @@ class Run:
         self.made: dict[tuple[str, int, str], float | str | None] = {}  # what came out, for what follows from it
         self.numbers_of_launches = 0  # made again, in rows of launches
         manifest = manifest_of(folder)
-        # An import has no plan: its launches share no rounds. A benchmark's own folder is that of a launch alone.
+        # An import has no plan, and rounds where a user names them. A benchmark's own folder is that of a launch alone.
         self.imported = bool(manifest.get("import"))
+        files = manifest["import"]["files"] if self.imported else []
+        self.apart = self.imported and not any(file.get("round") for file in files)
         is_study = (folder / "plan.json").exists()
         plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"] if is_study else []
         self.alone = not self.imported and not is_study
         self.round_of: dict[Launch, int] = {launch["number"]: launch["round"] for launch in plan}
+        self.round_of |= {launch: file.get("round") or launch for file in files for launch in file["launches"]}
         entry_of: dict[Launch, str] = {launch["number"]: launch["name"] for launch in plan}
         # seconds and images: of a launch, case, N and rank ('' stands for all of them together)
         self.seconds: dict[tuple[Launch, str, str, str], list[float]] = defaultdict(list)

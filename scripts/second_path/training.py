@@ -139,7 +139,7 @@ def check_epochs(run: Run) -> list[Leg]:
         run.expect(table, row, "samples", images)
         to_target = _check_learning(run, row, launches)
         _check_parts(run, row, launches)
-        keys = {one: one if run.imported else run.round_of[one] for one in launches}
+        keys = {one: run.round_of[one] for one in launches}
         legs.append(Leg(first, row, {keys[one]: median(values) for one, values in epochs.items()}, images,
                         {keys[one]: of for one, of in launches.items()},
                         {keys[one]: value for one, value in to_target.items()}))  # fmt: skip

@@ -272,7 +272,7 @@ const std::vector<const Schema*>& case_schemas() {
 namespace {
 
 /// The round of each launch, from 0: as planned; of a run without a plan, how many launches of that
-/// name came before it. An import's launches, which are files, share none.
+/// name came before it. Of an import the round of its file, which may have none.
 std::map<int, int> rounds_in(const fs::path& run, const Manifest& manifest) {
   std::map<int, int> rounds;
   if (fs::exists(run / kPlanFile)) {
@@ -284,6 +284,11 @@ std::map<int, int> rounds_in(const fs::path& run, const Manifest& manifest) {
   std::map<std::string, int> before;
   for (const LaunchRecord& launch : manifest.launches) {
     rounds[launch.number] = manifest.import ? launch.number : before[launch.name]++;
+  }
+  for (const ImportRecord::File& file : manifest.import.value_or(ImportRecord()).files) {
+    for (const int launch : file.launches) {
+      if (file.round) rounds[launch] = *file.round;
+    }
   }
   return rounds;
 }

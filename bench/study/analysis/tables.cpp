@@ -81,7 +81,14 @@ const std::vector<const Schema*>& study_table_schemas() {
 }
 
 std::vector<Leg> imported_legs(const std::vector<Cell>& epochs) {
-  std::vector<Leg> legs = measured_legs(epochs, Sides::apart);
+  std::map<int, int> of_round;  // a launch of each
+  bool tied = false;
+  for (const Cell& cell : epochs) {
+    for (const CellLaunch& launch : cell.launches) {
+      tied |= of_round.emplace(launch.round, launch.number).first->second != launch.number;
+    }
+  }
+  std::vector<Leg> legs = measured_legs(epochs, tied ? Sides::in_rounds : Sides::apart);
   const bool any = std::ranges::any_of(
       legs, [](const Leg& leg) { return leg.row.get("ranks") != "1" && leg.h_seconds > 0; });
   return any ? legs : std::vector<Leg>();

@@ -61,10 +61,12 @@ ResultRow epoch(int ranks, const char* sync, const char* samples) {
 }
 
 /// Of files that say one epoch each.
-std::vector<Leg> legs_of_files(const std::vector<ResultRow>& epochs) {
+std::vector<Leg> legs_of_files(const std::vector<ResultRow>& epochs, int of_a_round = 0) {
   std::vector<LaunchRows> launches;
   for (const ResultRow& row : epochs) {
-    launches.push_back({static_cast<int>(launches.size()) + 1, {row}, {}});
+    const int before = static_cast<int>(launches.size());
+    const int round = of_a_round > 0 ? before / of_a_round : before;
+    launches.push_back({before + 1, {row}, {}, round});
   }
   return imported_legs(cells_of(launches));
 }
@@ -84,6 +86,23 @@ TEST(ImportFolder, HasAScalingTableWhereSeveralRanksHaveABase) {
     // Nobody says how many images the epochs of H have.
     EXPECT_TRUE(legs_of_files({epoch(1, "one_device", ""), epoch(4, "ddp", samples)}).empty());
   }
+}
+
+TEST(ImportFolder, ComparesWithinTheRoundsThatAreSaid) {
+  std::vector<ResultRow> epochs;
+  for (int round = 0; round < 6; ++round) {
+    // What a round does to both sides cancels.
+    const double slower = 1 + 0.2 * (round % 3);
+    epochs.push_back(epoch(1, "one_device", "600"));
+    epochs.push_back(epoch(4, "ddp", "600"));
+    epochs[epochs.size() - 2].set("seconds", 12 * slower);
+    epochs.back().set("seconds", 4 * slower);
+  }
+  const ResultRow row = summary_rows(legs_of_files(epochs, 2))[1];
+  EXPECT_EQ(row.get("efficiency"), "0.75");
+  EXPECT_NEAR(number_in(row, "efficiency_ci_low"), 0.75, 1e-9);
+  EXPECT_THAT(row.get("trust"), testing::HasSubstr("imported, 6 rounds"));
+  EXPECT_LT(number_in(summary_rows(legs_of_files(epochs))[1], "efficiency_ci_low"), 0.74);
 }
 
 ResultRow with_states(ResultRow row, double compute, double sync) {

@@ -92,9 +92,10 @@ double images_of(const ResultRow& row) {
 /// The cases of one launch, equal ones together.
 class LaunchCases {
  public:
-  LaunchCases(int number, const Schema& schema)
+  LaunchCases(const NumberedLaunch& launch, const Schema& schema)
       : schema_(schema), columns_(columns_of_the_case(schema)) {
-    rows_.launch = rows_.round = number;  // files share no round
+    rows_.launch = launch.number;
+    rows_.round = launch.round > 0 ? launch.round : launch.number;
   }
 
   void add(ImportedCase one, const std::string& file, const ImportIdentity& identity) {
@@ -197,7 +198,7 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
   std::map<int, LaunchCases> by_number;
   ImportedRows rows;
   for (const NumberedLaunch& launch : launches) {
-    LaunchCases& cases = by_number.try_emplace(launch.number, launch.number, schema).first->second;
+    LaunchCases& cases = by_number.try_emplace(launch.number, launch, schema).first->second;
     for (const ImportedCase& one : launch.launch.cases) {
       cases.add(one, launch.file, identity);
     }

@@ -25,6 +25,7 @@ struct NumberedLaunch {
   int number = 0;
   std::string file;  // for messages
   ImportedLaunch launch;
+  int round = 0;  // 0: its own
 };
 
 struct ImportedRows {

@@ -34,20 +34,19 @@ struct ImportOptions {
   std::string out;
   ImportGuide guide;
   std::vector<std::string> settings;
-  std::string launches;  // of each file
+  std::string launches, rounds;  // of each file
   bool quiet = false;
   std::vector<std::string> command;
 };
 
-/// The launch of each file; 0: each start in it is one of its own.
-std::vector<int> launches_of(const ImportOptions& options) {
-  if (options.launches.empty()) return std::vector<int>(options.files.size(), 0);
-  std::vector<int> launches = parse_counts("--launch", options.launches);
-  if (launches.size() != options.files.size()) {
-    fail<UsageError>("--launch {}: {} numbers for {} files", options.launches, launches.size(),
-                     options.files.size());
+/// What an option says of each file; 0: nothing.
+std::vector<int> of_each(std::string_view option, const std::string& text, std::size_t files) {
+  if (text.empty()) return std::vector<int>(files, 0);
+  std::vector<int> numbers = parse_counts(option, text);
+  if (numbers.size() != files) {
+    fail<UsageError>("{} {}: {} numbers for {} files", option, text, numbers.size(), files);
   }
-  return launches;
+  return numbers;
 }
 
 void warn_of(const std::string& file, const ImportedFile& read, Console& console) {
@@ -105,7 +104,9 @@ Contents read_all(const ImportOptions& options, const ImportReading& reading, Co
   contents.record.kind = options.kind;
   const std::vector<Settings> settings =
       parse_settings(options.settings, *reading.schema, options.files.size());
-  const std::vector<int> numbers = launches_of(options);
+  // Without a number each start in a file is a launch of its own.
+  const std::vector<int> numbers = of_each("--launch", options.launches, options.files.size());
+  const std::vector<int> rounds = of_each("--round", options.rounds, options.files.size());
   int next = 1;
   std::map<std::string, std::string> seen;  // SHA-256: file
   for (std::size_t i = 0; i < options.files.size(); ++i) {
@@ -121,10 +122,11 @@ Contents read_all(const ImportOptions& options, const ImportReading& reading, Co
     append(contents.record.conditions, read.conditions);
     ImportRecord::File& record = contents.record.files.emplace_back();
     const std::string name = reading.catalog.empty() ? file : fmt::format("{}: {}", path, file);
-    record = {name, sha256, std::filesystem::file_size(path), {}, read.findings.size()};
+    record = {name, sha256, std::filesystem::file_size(path), {}, read.findings.size(), {}};
+    if (rounds[i] > 0) record.round = rounds[i];
     const auto add = [&](int number, ImportedLaunch launch) {
       if (!std::ranges::count(record.launches, number)) record.launches.push_back(number);
-      contents.launches.push_back({number, file, std::move(launch)});
+      contents.launches.push_back({number, file, std::move(launch), rounds[i]});
     };
     for (ImportedLaunch& launch : read.launches) {
       if (numbers[i] > 0) {
@@ -247,6 +249,9 @@ void add_import(CLI::App& verb, Invocation& invocation) {
   verb.add_option(
       "--launch", options.launches,
       "number of the launch of each file, as 1,1,2: files of one launch, as one a rank");
+  verb.add_option("--round", options.rounds,
+                  "number of the round of each file, as 1,1,2,2: what ran close together in time, "
+                  "one file for each number of ranks, is compared with each other");
   verb.add_flag("-q,--quiet", options.quiet, "warnings only");
 }
 
