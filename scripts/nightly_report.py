@@ -34,6 +34,8 @@ def main(arguments: list[str]) -> int:
     for name, write in FILES.items():
         write_whole(folder / name, write(night))
         print(folder / name)
+    for doubt in night.doubts:
+        say(f"nightly_report.py: {doubt}")
     return 3 if night.doubts else 0
 
 

@@ -2,6 +2,7 @@
 """scaling.csv, summary.csv and losses.csv: what N ranks are worth against H, and where the rest went."""
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from statistics import mean
 
@@ -52,13 +53,12 @@ class Scaled:
     base: Leg | None
     raw: Leg | None
     share: Leg | None
-    apart: bool  # files that no round ties together
+    apart: bool  # no round ties cells together
     rounds: list[int] = field(default_factory=list)
     losses: dict[str, tuple[float, Ends | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # What is compared with itself is so launch by launch.
-        if self.base and (self.base is self.leg or not self.apart):
+        if self.base:
             self.rounds = both(self.base.seconds, self.leg.seconds)
         self.n = int(self.leg.row["ranks"])
         self.rho = (self.leg.images or 0) / (self.base.images or 1) if self.base else 1.0
@@ -116,8 +116,10 @@ def _to_target(leg: Leg) -> dict[int, float]:
 
 def check_scaling(run: Run, legs: list[Leg]) -> None:
     table = "scaling.csv"
+    cells = Counter(one for leg in legs for one in leg.by_round)  # of each round
+    apart = not any(count > 1 for count in cells.values())
     found = [Scaled(leg, base_of(leg, legs, "one_device"), base_of(leg, legs, "none"),
-                    base_of(leg, legs, "none", leg.row["ranks"]) if leg.row["ranks"] != "1" else None, run.apart)
+                    base_of(leg, legs, "none", leg.row["ranks"]) if leg.row["ranks"] != "1" else None, apart)
              for leg in legs if (leg.row["share_of"] or "1") == "1"]  # fmt: skip
     if run.imported:
         # It need not say how many images an epoch has, and without any speedup there is no table.

@@ -64,7 +64,6 @@ class Run:
         # An import has no plan, and rounds where a user names them. A benchmark's own folder is that of a launch alone.
         self.imported = bool(manifest.get("import"))
         files = manifest["import"]["files"] if self.imported else []
-        self.apart = self.imported and not any(file.get("round") for file in files)
         is_study = (folder / "plan.json").exists()
         plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))["launches"] if is_study else []
         self.alone = not self.imported and not is_study

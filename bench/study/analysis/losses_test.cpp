@@ -46,7 +46,7 @@ std::vector<ResultRow> epochs() {
 std::map<std::string, double> losses_in(const std::vector<ResultRow>& rows) {
   const std::vector<LaunchRows> launches{{1, rows, {}}};
   std::map<std::string, double> seconds;
-  for (const ResultRow& row : loss_rows(measured_legs(cells_of(launches), Sides::in_rounds))) {
+  for (const ResultRow& row : loss_rows(measured_legs(cells_of(launches)))) {
     if (row.get("gradient_sync") != "mirrored") continue;
     seconds[row.get("case_id") + "/" + row.get("loss")] = number_in(row, "seconds");
   }
@@ -109,7 +109,7 @@ TEST(LossRows, HaveOneRowForWhatClocksCannotPart) {
   // Parted in the second round: the sum of both is known there, too.
   const std::vector<LaunchRows> launches{{0, rows, {}}, {1, epochs(), {}}};
   std::map<std::string, double> seconds;
-  for (const ResultRow& row : loss_rows(measured_legs(cells_of(launches), Sides::in_rounds))) {
+  for (const ResultRow& row : loss_rows(measured_legs(cells_of(launches)))) {
     if (row.get("gradient_sync") != "mirrored") continue;
     seconds[row.get("loss")] = number_in(row, "seconds");
     EXPECT_EQ(row.get("note").empty(), row.get("loss") != "transfer_and_wait");

@@ -51,7 +51,7 @@ struct CellComparison {
   double p_value = kUnknown;
   double p_holm = kUnknown;           // corrected over all cells
   double smallest_effect = kUnknown;  // found with a probability of kPower; NaN: none could be
-  std::size_t rounds_needed = 0;  // of an undecided cell, to decide it if it goes on like this
+  std::size_t rounds_needed = 0;      // of an undecided cell, to decide it if it goes on like this
   Verdict verdict = Verdict::missing;
 
   bool decided() const { return verdict != Verdict::missing && verdict != Verdict::undecided; }

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 
@@ -37,13 +36,11 @@ Scaling scaling_of(double h, double samples_at_one, double t, double samples_at_
 namespace {
 
 /// The launches that a leg's numbers are of: of the rounds that it shares with one_device, or all
-/// where they share none. Launches that are apart share none; but what is compared with itself is
-/// so launch by launch.
+/// where they share none.
 class Counted {
  public:
-  Counted(const Cell& leg, const Cell& one, Sides sides) {
+  Counted(const Cell& leg, const Cell& one) {
     const std::map<int, double> ones = one.seconds_by_round();
-    if (sides == Sides::apart && &leg != &one) return;
     for (const auto& [round, seconds] : leg.seconds_by_round()) {
       if (ones.contains(round)) rounds_.push_back(round);
     }
@@ -77,15 +74,15 @@ LaunchInterval times(LaunchInterval interval, double factor) {
   return {factor * interval.value, factor * interval.low, factor * interval.high, interval.kind};
 }
 
-void scale(Leg& leg, const Cell& cell, const Bases& bases, Sides launches) {
-  const Counted counted(cell, *bases.one, launches);
+void scale(Leg& leg, const Cell& cell, const Bases& bases) {
+  const Counted counted(cell, *bases.one);
   const Sides sides = counted.sides();
   const LaunchEpochs one = counted.of(bases.one), n = counted.of(&cell);
   if (one.empty() || n.empty()) return;
   const auto ratio = [&](const char* column) {
     return ratio_of_means(values_of(one, column), values_of(n, column), sides);
   };
-  leg.rounds = launches == Sides::apart ? 0 : counted.rounds();
+  leg.rounds = leg.planned > 0 ? counted.rounds() : 0;
   leg.seconds = mean_of(values_of(n, "seconds"));
   leg.h_seconds = mean_of(values_of(one, "seconds")).value;
   leg.scaling = scaling_of(leg.h_seconds, number_in(bases.one->row, "samples"), leg.seconds.value,
@@ -105,9 +102,9 @@ void scale(Leg& leg, const Cell& cell, const Bases& bases, Sides launches) {
   }
 }
 
-Leg leg_of(const Cell& cell, const std::vector<Cell>& epochs, Sides sides) {
+Leg leg_of(const Cell& cell, const std::vector<Cell>& epochs, std::size_t planned) {
   const ResultRow& row = cell.row;
-  Leg leg{.row = row};
+  Leg leg{.row = row, .planned = planned};
   if (row.get("status") != "ok") return leg;
   leg.seconds = mean_of(cell.seconds);
   leg.interval = interval_label(leg.seconds.kind, "launches");
@@ -117,7 +114,7 @@ Leg leg_of(const Cell& cell, const std::vector<Cell>& epochs, Sides sides) {
   if (bases.one != nullptr && !(has_samples(row) && has_samples(bases.one->row))) {
     leg.row.add_note("no speedup: how many images an epoch has (samples) is not known");
   } else if (bases.one != nullptr) {
-    scale(leg, cell, bases, sides);
+    scale(leg, cell, bases);
   } else if (!bases.other_origin.empty()) {
     leg.row.add_note(
         fmt::format("no speedup: H is {}, this is {}", bases.other_origin, row.get("origin")));
@@ -129,17 +126,17 @@ Leg leg_of(const Cell& cell, const std::vector<Cell>& epochs, Sides sides) {
 
 }  // namespace
 
-std::vector<Leg> measured_legs(const std::vector<Cell>& epochs, Sides sides) {
-  std::set<int> rounds;
+std::vector<Leg> measured_legs(const std::vector<Cell>& epochs) {
+  std::map<int, int> cells;  // of each round
   for (const Cell& cell : epochs) {
-    for (const CellLaunch& launch : cell.launches) rounds.insert(launch.round);
+    for (const CellLaunch& launch : cell.launches) ++cells[launch.round];
   }
+  const auto planned = std::ranges::count_if(cells, [](const auto& its) { return its.second > 1; });
   std::vector<Leg> legs;
   for (const Cell& cell : epochs) {
     // A share of an epoch is no epoch.
     if (is_share(cell.row)) continue;
-    legs.push_back(leg_of(cell, epochs, sides));
-    legs.back().planned = rounds.size();
+    legs.push_back(leg_of(cell, epochs, static_cast<std::size_t>(planned)));
   }
   std::ranges::stable_sort(legs, {}, [](const Leg& leg) {
     return std::tuple(leg.row.get("model"), leg.row.get("scaling"), number_in(leg.row, "ranks"),

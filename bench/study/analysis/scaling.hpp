@@ -35,7 +35,7 @@ inline constexpr LaunchInterval kNoInterval{kNotKnown, kNotKnown, kNotKnown, ""}
 struct Leg {
   ResultRow row;              // of epoch.csv: what was trained, and how it went
   std::size_t rounds = 0;     // 0: no round ties its launches to those of one_device
-  std::size_t planned = 0;    // rounds that the study has
+  std::size_t planned = 0;    // rounds that tie cells together
   std::string interval = {};  // of what its intervals are: "95% of rounds"
   double h_seconds = kNotKnown;
   LaunchInterval seconds = kNoInterval;  // T
@@ -50,9 +50,8 @@ struct Leg {
 /// Of each cell of epoch.csv, beside the `one_device` on one rank that equals it in everything but
 /// N and strategy. One without such a cell is `failed` and says what is missing. Cells of different
 /// origin are never divided by each other. A plain loop, or one rank with its share, counts where
-/// it is ok in all rounds of the leg. Sorted by model, scaling, N and strategy. `sides`: of an
-/// import no round ties its launches together.
-std::vector<Leg> measured_legs(const std::vector<Cell>& epochs, Sides sides);
+/// it is ok in all rounds of the leg. Sorted by model, scaling, N and strategy.
+std::vector<Leg> measured_legs(const std::vector<Cell>& epochs);
 
 // The tables that answer the question: each is one projection of the legs.
 

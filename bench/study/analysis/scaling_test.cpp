@@ -33,7 +33,7 @@ ResultRow epoch(const std::string& sync, int ranks, double seconds) {
 
 /// What one launch of each would make.
 std::vector<ResultRow> scaled(const std::vector<ResultRow>& epochs) {
-  return scaling_rows(measured_legs(cells_of({LaunchRows{1, epochs, {}}}), Sides::in_rounds));
+  return scaling_rows(measured_legs(cells_of({LaunchRows{1, epochs, {}}})));
 }
 
 /// The row of `ranks` ranks with the strategy `mirrored`.
@@ -166,7 +166,7 @@ ResultRow with_states(ResultRow row, double compute, double transfer, double wai
 /// Losses by name, with their sum under "".
 std::map<std::string, double> losses_of(const std::vector<LaunchRows>& launches) {
   std::map<std::string, double> losses;
-  for (const ResultRow& row : loss_rows(measured_legs(cells_of(launches), Sides::in_rounds))) {
+  for (const ResultRow& row : loss_rows(measured_legs(cells_of(launches)))) {
     losses[row.get("loss")] = number_in(row, "seconds");
     losses[""] += number_in(row, "seconds");
   }
@@ -211,7 +211,7 @@ struct ThreeRounds {
     launch.round = round;
     launches.push_back(launch);
   }
-  std::vector<Leg> legs() const { return measured_legs(cells_of(launches), Sides::in_rounds); }
+  std::vector<Leg> legs() const { return measured_legs(cells_of(launches)); }
   ResultRow row(const std::string& sync) const {
     for (const ResultRow& one : scaling_rows(legs())) {
       if (one.get("gradient_sync") == sync) return one;
@@ -344,7 +344,7 @@ TEST(SummaryRows, CallWhatIsFasterThanTheIdealSo) {
         with_states(epoch("mirrored", 2, 0.091 + noise), 0.09, 0.001, noise)};
     launches.push_back({round, epochs, {}});
   }
-  const ResultRow row = summary_rows(measured_legs(cells_of(launches), Sides::in_rounds))[1];
+  const ResultRow row = summary_rows(measured_legs(cells_of(launches)))[1];
   EXPECT_GT(number_in(row, "efficiency_ci_low"), 1.1);
   EXPECT_LT(number_in(row, "lost_seconds"), -0.02);
   EXPECT_EQ(row.get("trust"), "measured, 6 rounds, 95% of rounds; faster than ideal");

@@ -81,14 +81,7 @@ const std::vector<const Schema*>& study_table_schemas() {
 }
 
 std::vector<Leg> imported_legs(const std::vector<Cell>& epochs) {
-  std::map<int, int> of_round;  // a launch of each
-  bool tied = false;
-  for (const Cell& cell : epochs) {
-    for (const CellLaunch& launch : cell.launches) {
-      tied |= of_round.emplace(launch.round, launch.number).first->second != launch.number;
-    }
-  }
-  std::vector<Leg> legs = measured_legs(epochs, tied ? Sides::in_rounds : Sides::apart);
+  std::vector<Leg> legs = measured_legs(epochs);
   const bool any = std::ranges::any_of(
       legs, [](const Leg& leg) { return leg.row.get("ranks") != "1" && leg.h_seconds > 0; });
   return any ? legs : std::vector<Leg>();
@@ -120,7 +113,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
     relate_to_one_rank(throughput);
     put(tables, fits_schema(), fit_rows(rows_of(allreduce), model, run.manifest.run_id));
     add_failed(epoch, lost, run.manifest);
-    put_answers(tables, measured_legs(epoch, Sides::in_rounds));
+    put_answers(tables, measured_legs(epoch));
     put(tables, hosts_schema(), host_rows(run.hosts));
   }
   put(tables, allreduce_schema(), rows_of(allreduce));

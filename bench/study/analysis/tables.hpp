@@ -23,7 +23,7 @@ using StudyTables = std::map<std::string, std::vector<ResultRow>, std::less<>>;
 StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
                          const FitModel& model);
 
-/// Of an import, no round of which ties its launches (files) together. Empty where none has a base.
+/// Of an import. Empty where none has a base.
 std::vector<Leg> imported_legs(const std::vector<Cell>& epochs);
 
 /// Their summary.csv, scaling.csv and losses.csv.

@@ -27,6 +27,7 @@ TEST(Fabrics, AreToldByTheNamesThatNcclTestsPrints) {
   EXPECT_EQ(fabric_name({"Tesla V100-PCIE-16GB"}), "pcie3");
   EXPECT_EQ(fabric_name({"NVIDIA A40"}), "pcie4");
   EXPECT_EQ(fabric_name({"NVIDIA B200"}), "nvlink5-b200");
+  EXPECT_EQ(fabric_name({"AMD Instinct MI300X"}), "xgmi-mi300x");
 }
 
 TEST(Fabrics, OfNoOneOrOfSeveralAreUnknown) {
@@ -34,14 +35,16 @@ TEST(Fabrics, OfNoOneOrOfSeveralAreUnknown) {
   EXPECT_EQ(fabric_name({"NVIDIA H200 NVL"}), "") << "a PCIe card, with bridges or without";
   EXPECT_EQ(fabric_name({"NVIDIA H100 NVL"}), "");
   EXPECT_EQ(fabric_name({"NVIDIA GH200 480GB"}), "");
-  EXPECT_EQ(fabric_name({"AMD Instinct MI300X"}), "");
+  EXPECT_EQ(fabric_name({"AMD Instinct MI250X"}), "");
   EXPECT_EQ(fabric_name({"NVIDIA H200", "NVIDIA A40"}), "");
   EXPECT_EQ(fabric_name({}), "");
 }
 
 TEST(Fabrics, OneIsNamedOrRefused) {
   const std::vector<Fabric> fabrics = read_fabrics(SCALEBENCH_FABRICS);
-  EXPECT_NEAR(fabric_named(fabrics, "nvlink4-h100").ring(), 370.8, 1e-9);
+  EXPECT_NEAR(fabric_named(fabrics, "nvlink4-h100").ring(2), 370.8, 1e-9);
+  EXPECT_EQ(fabric_named(fabrics, "xgmi-mi300x").ring(8), 7 * 48);
+  EXPECT_EQ(fabric_named(fabrics, "xgmi-mi300x").ring(2), 48) << "one link joins two of a mesh";
   EXPECT_THAT(message_of<UsageError>([&] { fabric_named(fabrics, "nvlink4-h1000"); }),
               HasSubstr("did you mean 'nvlink4-h100'?"));
 }
@@ -49,16 +52,16 @@ TEST(Fabrics, OneIsNamedOrRefused) {
 TEST(Fabrics, WhatIsNoneIsRefusedWithItsPlace) {
   const TemporaryFolder folder;
   const std::string head =
-      "name,matches,link,links,gb_per_s,nvls_gb_per_s,pcie_gb_per_s,domain,source\n";
+      "name,matches,link,links,mesh,gb_per_s,nvls_gb_per_s,pcie_gb_per_s,domain,source\n";
   const auto refusal = [&](const std::string& row) {
     const auto path = folder.write("fabrics.csv", head + row);
     return message_of<UsageError>([&] { read_fabrics(path); });
   };
-  EXPECT_EQ(refusal("a,b,c,1,2,,24,,s\n"), "");
-  EXPECT_THAT(refusal("a,b,c,0,2,,24,,s\n"), HasSubstr("fabrics.csv:2:7: links: '0'; valid: "));
-  EXPECT_THAT(refusal("a,b,c,1,,,24,,s\n"), HasSubstr("gb_per_s: ''"));
-  EXPECT_THAT(refusal("a,(,c,1,2,,24,,s\n"), HasSubstr("valid: an RE2 expression"));
-  EXPECT_THAT(refusal("a,b,c,1,2,,24,,\n"), HasSubstr("source is empty"));
+  EXPECT_EQ(refusal("a,b,c,1,,2,,24,,s\n"), "");
+  EXPECT_THAT(refusal("a,b,c,0,,2,,24,,s\n"), HasSubstr("fabrics.csv:2:7: links: '0'; valid: "));
+  EXPECT_THAT(refusal("a,b,c,1,,,,24,,s\n"), HasSubstr("gb_per_s: ''"));
+  EXPECT_THAT(refusal("a,(,c,1,,2,,24,,s\n"), HasSubstr("valid: an RE2 expression"));
+  EXPECT_THAT(refusal("a,b,c,1,,2,,24,,\n"), HasSubstr("source is empty"));
 }
 
 }  // namespace

@@ -57,17 +57,17 @@ Expectation within_a_host(const MeasuredLine& line, const Place& place) {
     return unknown("a pair of these GPUs may have an NVLink bridge; say --fabric");
   }
   Expectation expectation;
-  expectation.busbw = expectation.most = fabric.ring();
-  expectation.factors =
-      fmt::format("a ring over {:g} x {:g} GB/s of {}", fabric.links, fabric.gb_per_s, fabric.link);
+  expectation.busbw = expectation.most = fabric.ring(line.ranks);
+  expectation.factors = fmt::format("a ring over {:g} x {:g} GB/s of {}", fabric.used(line.ranks),
+                                    fabric.gb_per_s, fabric.link);
   expectation.source = fabric.source;
   // NVLink SHARP is taken by default where it is, and its figure is for 8 GPUs.
   if (!std::isnan(fabric.nvls_gb_per_s)) {
-    expectation.most = fabric.best();
+    expectation.most = fabric.best(line.ranks);
     if (line.ranks == 8) {
       expectation.busbw = fabric.nvls_gb_per_s;
-      expectation.factors =
-          fmt::format("NVLink SHARP; {} = {:.0f} GB/s", expectation.factors, fabric.ring());
+      expectation.factors = fmt::format("NVLink SHARP; {} = {:.0f} GB/s", expectation.factors,
+                                        fabric.ring(line.ranks));
     }
   }
   return expectation;
@@ -90,10 +90,10 @@ Expectation between_hosts(const MeasuredLine& line, const Place& place) {
                                   of_host, of_host == 1 ? "" : "s", fabric->pcie_gb_per_s);
     network.source = fabric->source;
   }
-  if (fabric != nullptr && of_host > 1 && fabric->best() < network.busbw) {
-    network.busbw = fabric->best();
+  if (fabric != nullptr && of_host > 1 && fabric->best(of_host) < network.busbw) {
+    network.busbw = fabric->best(of_host);
     network.factors = fmt::format("{:g} x {:g} GB/s of {} within a host, less than its network",
-                                  fabric->links, fabric->gb_per_s, fabric->link);
+                                  fabric->used(of_host), fabric->gb_per_s, fabric->link);
     network.source = fabric->source;
   }
   network.most = network.busbw * (line.nodes == 2 ? kOnTwoNodes : 1);
@@ -153,10 +153,10 @@ std::vector<std::string> causes_of(const JudgedLine& best, const Place& place,
   const double busbw = best.line.busbw();
   const Fabric* const fabric = links_of(best.line, place);
   const bool one_host = best.line.nodes == 1;
-  if (one_host && fabric != nullptr && best.expectation.busbw > fabric->ring() &&
-      alike(busbw, fabric->ring())) {
+  if (one_host && fabric != nullptr && best.expectation.busbw > fabric->ring(best.line.ranks) &&
+      alike(busbw, fabric->ring(best.line.ranks))) {
     causes.push_back(fmt::format("a ring instead of NVLink SHARP: {:.0f} GB/s is what a ring has",
-                                 fabric->ring()));
+                                 fabric->ring(best.line.ranks)));
   }
   for (int rails = 1; !one_host && rails < place.rails; ++rails) {
     if (!alike(busbw, kOfLineRate * place.rail_gb_per_s * rails)) continue;

@@ -141,8 +141,6 @@ def read_night(folder: Path) -> Night:
     verdict = as_text(content.get("verdict"))
     if not doubts:
         doubts = contradictions(content, verdict, Counter(cell["verdict"] for cell in cells))
-    for doubt in doubts:
-        say(f"nightly_report.py: {doubt}")
     return Night(folder, content, cells, "UNKNOWN" if doubts else verdict, doubts)
 
 
