@@ -226,6 +226,8 @@ TEST(NcclTests, TakesTheNumberOfRanksFromTheNumbersWhereNoListIsWhole) {
     EXPECT_EQ(one.row.get("nodes"), "") << "of one that was cut nobody knows";
   }
   EXPECT_EQ(only_case(read(kMethod + last + kHead + kMiB, {{"ranks", "4"}})).row.get("nodes"), "");
+  const std::string eight = with(kMethod, "nGpus 1", "nGpus 8");
+  EXPECT_EQ(only_case(read(eight + kDevices + kHead + kMiB)).row.get("nodes"), "") << "4 of 8";
   EXPECT_THAT(refusal(kMethod + kDevices + kHead + kMiB, {{"ranks", "8"}}),
               HasSubstr("--set ranks=8: run.log says 4"));
   // Small ones fit many.
@@ -236,6 +238,18 @@ TEST(NcclTests, TakesTheNumberOfRanksFromTheNumbersWhereNoListIsWhole) {
   EXPECT_THAT(refusal(kMethod + kHead + small),
               HasSubstr("ranks fit its numbers; add --set ranks=N"));
   EXPECT_EQ(only_case(read(kMethod + kHead + small, {{"ranks", "16"}})).row.get("ranks"), "16");
+  const std::string none = "8  2  float  sum  -1  54.18  0.00  0.00  0  54.18  0.00  0.00  0\n";
+  EXPECT_THAT(refusal(kMethod + kHead + none), HasSubstr("add --set ranks=N"));
+}
+
+TEST(NcclTests, TakesTheNameWhereTheNumbersLeaveTwo) {
+  const std::string two =
+      "2097152  524288  float  sum  -1  113.2  18.53  18.53  0  93.35  22.46  22.46  0\n";
+  EXPECT_THAT(refusal(kHead + two), HasSubstr("an allreduce of 2 ranks, or a broadcast"));
+  const std::string typed = "$ mpirun -np 2 ./build/all_reduce_perf -b 2M -e 2M\n";
+  EXPECT_EQ(only_case(read(typed + kHead + two)).row.get("ranks"), "2");
+  const std::string other = "$ ./build/broadcast_perf -b 2M\n";
+  EXPECT_THAT(read(other + kHead + two).launches, IsEmpty());
 }
 
 TEST(NcclTests, HasTheRanksAndHostsOfTheFirstOfSeveralGroups) {

@@ -221,7 +221,8 @@ std::string other_collective(const Factors& factors, std::optional<int> ranks) {
         "of an allreduce it is {:.3f}",
         factors.seen(), p - 1, p, p, allreduce_factor(p));
   }
-  return factors.fits(1) ? "busbw is algbw: a broadcast, reduce or sendrecv" : "";
+  const bool tells = !factors.fits(allreduce_factor(kMostTried));  // small ones fit any factor
+  return tells && factors.fits(1) ? "busbw is algbw: a broadcast, reduce or sendrecv" : "";
 }
 
 /// 0, with a finding, where the table is of no allreduce.
@@ -243,7 +244,7 @@ int ranks_of(const Reading& reading, const TableHints& hints, const std::string&
                                               "which are taken",
                                               *hints.ranks, found[0])});
   }
-  if (is_one) return found[0];
+  if (is_one || (hints.is_allreduce && found.size() == 1 && !hints.ranks)) return found[0];
   if (!hints.ranks && found == std::vector<int>{2}) {
     fail<UsageError>(
         "{}:{}: an allreduce of 2 ranks, or a broadcast or sendrecv of any; add --set "

@@ -46,7 +46,8 @@ struct PrintedResult {
 struct TableHints {
   std::vector<std::string> head;  // of the columns behind size, count, type and redop
   bool in_place_first = false, in_place_only = false;
-  std::optional<int> ranks;  // by a list of devices in which none is missing, or by the user
+  std::optional<int> ranks;   // by a list of devices in which none is missing, or by the user
+  bool is_allreduce = false;  // by its name
 };
 
 struct ReadTable {

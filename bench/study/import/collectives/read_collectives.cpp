@@ -30,6 +30,15 @@ std::string_view after(const Words& words, std::string_view name) {
   return found == words.end() || found + 1 == words.end() ? "" : *(found + 1);
 }
 
+/// As a run names itself since 2.17, or as it is typed: "./build/all_reduce_perf -b 8".
+std::string_view program_in(const Words& words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "starting:") return words[i + 1];
+    if (words[i].ends_with("_perf") && words[i + 1].starts_with('-')) return words[i];
+  }
+  return "";
+}
+
 class Reader {
  public:
   Reader(const std::string& file, const Settings& settings, ImportedFile& result)
@@ -99,12 +108,16 @@ class Reader {
   }
 
   bool begins_run(const ForeignLine& line, const Words& words) {
-    const std::string_view program = after(words, "starting:");
+    const std::string_view program = program_in(words);
     const bool has_method = holds(line.text, "nThread");
     if (program.empty() && !has_method && !holds(line.text, "nccl-tests version")) return false;
     if (!run_.rows.empty() || (has_method && !run_.devices.empty())) end_run();
     if (!program.empty()) run_.program = program;
-    if (has_method) run_.graph = decimal_of(after(words, "graph:")).value_or(0) > 0;
+    if (has_method) {
+      run_.graph = decimal_of(after(words, "graph:")).value_or(0) > 0;
+      run_.of_a_process = read_number<int>(after(words, "nThread")).value_or(1) *
+                          read_number<int>(after(words, "nGpus")).value_or(1);
+    }
     understood(line.number, "the beginning of a run of nccl-tests");
     return true;
   }
