@@ -2,6 +2,7 @@
 #include "bench/study/import/kinds.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 #include <utf8cpp/utf8.h>
 
 #include <algorithm>
@@ -53,19 +54,11 @@ std::filesystem::path required(const std::filesystem::path& path) {
 }  // namespace
 
 std::string read_foreign(const std::filesystem::path& path) {
-  const std::string text = as_utf8(read_file(required(path)));
-  std::string plain;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t colour = std::min(text.find("\x1b[", at), text.size());
-    plain.append(text, at, colour - at);
-    // ESC [, parameters, and a letter or another one of @ to ~; what has no end is none.
-    std::size_t end = std::min(colour + 2, text.size());
-    while (end < text.size() && text[end] >= ' ' && text[end] <= '?') ++end;
-    const bool ends = end < text.size() && text[end] >= '@' && text[end] <= '~';
-    if (!ends) plain.append(text, colour, end - colour);
-    at = ends ? end + 1 : end;
-  }
-  return plain;
+  // ESC [, parameters, and a letter or another one of @ to ~.
+  static const re2::RE2 kColour("\x1b\\[[ -?]*[@-~]", re2::RE2::Latin1);
+  std::string text = as_utf8(read_file(required(path)));
+  re2::RE2::GlobalReplace(&text, kColour, "");
+  return text;
 }
 
 namespace {
@@ -110,7 +103,7 @@ ImportReading by_lines(const ImportGuide& guide) {
 }
 
 ImportReading by_name(const ImportGuide& guide) {
-  const Schema& schema = published_schema(guide.catalog, guide.names, guide.bench);
+  const Schema& schema = published_schema(guide.catalog, guide.name, guide.bench);
   return {&schema, "", guide.catalog.string(),
           [&schema, catalog = guide.catalog](const std::string& name, const Settings& settings) {
             return read_published(catalog, name, schema, settings);

@@ -25,7 +25,7 @@ struct ImportGuide {
   std::string preset;                // log, instead of metrics
   std::filesystem::path presets;     // the file of these
   std::filesystem::path catalog;     // published: the file of the published numbers
-  std::vector<std::string> names;    // published: which of them
+  std::string name;                  // published: which of them
 };
 
 /// How files of one kind are read, once what belongs to it has been checked.
@@ -101,10 +101,10 @@ ImportedFile read_preset(std::string_view text, const std::string& file, const S
 /// Throws UsageError for a name that the catalog does not have.
 void require_published(const std::filesystem::path& catalog, const std::string& name);
 
-/// The kind of case that these names have numbers of: `bench` if it is not empty and possible, else
-/// what they hold. Throws UsageError for an unknown name, and for names of different kinds.
-const Schema& published_schema(const std::filesystem::path& catalog,
-                               const std::vector<std::string>& names, const std::string& bench);
+/// The kind of case that this name has numbers of: `bench` if it is not empty, else what it holds.
+/// Throws UsageError for an unknown name, and where it has no such numbers.
+const Schema& published_schema(const std::filesystem::path& catalog, const std::string& name,
+                               const std::string& bench);
 
 /// One launch of the rows of that name; a row that holds no time is a finding.
 ImportedFile read_published(const std::filesystem::path& catalog, const std::string& name,

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "bench/record/csv.hpp"
@@ -63,16 +62,6 @@ std::vector<std::size_t> rows_for(const CsvTable& table, const std::string& name
   return rows;
 }
 
-/// What tells rows apart in a run.
-std::string identity_of(const CsvTable& table, std::size_t row) {
-  std::string key;
-  for (const std::string_view column :
-       {"model", "dataset", "device", "precision", "batch", "gpus", "nodes", "size_bytes"}) {
-    key += table.text(row, column) + '/';
-  }
-  return key;
-}
-
 void require_known_name(const CsvTable& table, const std::string& name) {
   std::vector<std::string_view> known;
   for (std::size_t row = 0; row < table.size(); ++row) {
@@ -83,22 +72,6 @@ void require_known_name(const CsvTable& table, const std::string& name) {
   const std::string_view near = nearest_name(name, known);
   fail<UsageError>("unknown published result '{}'{}; `scalebench list published` shows them", name,
                    near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
-}
-
-/// The kind of file that the numbers of one name make.
-const Schema& schema_of(const CsvTable& table, const std::string& name, const std::string& bench) {
-  for (const PublishedBench& one : published_benches()) {
-    const Schema& schema = one.schema();
-    const bool asked = bench.empty() ? true : bench == one.name;
-    if (!asked) continue;
-    for (std::size_t row = 0; row < table.size(); ++row) {
-      const bool wanted = bench.empty() ? holds(table, row, one) : fits(table, row, schema);
-      if (table.text(row, "name") == name && wanted) return schema;
-    }
-  }
-  fail<UsageError>("{}: {} published of it that could be a time{}", name,
-                   bench.empty() ? "nothing is" : "nothing of that bench is",
-                   bench.empty() ? "" : fmt::format(" (--bench {})", bench));
 }
 
 ImportedCase case_of(const CsvTable& table, std::size_t row, const Schema& schema,
@@ -152,29 +125,20 @@ void require_published(const std::filesystem::path& catalog, const std::string& 
   require_known_name(CsvTable::read(catalog), name);
 }
 
-const Schema& published_schema(const std::filesystem::path& catalog,
-                               const std::vector<std::string>& names, const std::string& bench) {
+const Schema& published_schema(const std::filesystem::path& catalog, const std::string& name,
+                               const std::string& bench) {
   const CsvTable table = CsvTable::read(catalog);
-  const Schema* schema = nullptr;
-  std::map<std::string, std::string> seen;  // identity: name
-  for (const std::string& name : names) {
-    require_known_name(table, name);
-    const Schema& own = schema_of(table, name, bench);
-    if (schema != nullptr && schema->file != own.file) {
-      fail<UsageError>("{} becomes {} and {} {}: import them apart, or say --bench", names.front(),
-                       schema->file, name, own.file);
-    }
-    schema = &own;
-    for (const std::size_t row : rows_for(table, name, own)) {
-      const auto [at, is_new] = seen.emplace(identity_of(table, row), name);
-      if (is_new || at->second == name) continue;
-      fail<UsageError>(
-          "{} and {} are of the same model, device and number of GPUs: in one run they "
-          "would be one case; import them apart",
-          at->second, name);
+  require_known_name(table, name);
+  for (const PublishedBench& one : published_benches()) {
+    const Schema& schema = one.schema();
+    if (!bench.empty() && bench != one.name) continue;
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      const bool wanted = bench.empty() ? holds(table, row, one) : fits(table, row, schema);
+      if (table.text(row, "name") == name && wanted) return schema;
     }
   }
-  return *schema;
+  fail<UsageError>("{}: nothing{} is published of it that could be a time", name,
+                   bench.empty() ? "" : " for --bench " + bench);
 }
 
 ImportedFile read_published(const std::filesystem::path& catalog, const std::string& name,

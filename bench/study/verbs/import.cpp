@@ -170,7 +170,10 @@ ExitCode import(ImportOptions options) {
   require_known("kind", options.kind, import_kinds());
   const bool published = options.kind == kPublished;
   if (published) {
-    options.guide.names = options.files;
+    if (options.files.size() > 1) {
+      fail<UsageError>("published takes one name, and its rows are a run: import others apart");
+    }
+    options.guide.name = options.files.front();
     options.guide.catalog = configs_folder() / "published.csv";
   }
   options.guide.presets = configs_folder() / "presets.toml";
