@@ -301,7 +301,6 @@ std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch&
   if (places.size() != ranks) {
     return fmt::format("{} ranks were asked for, {} took part", ranks, places.size());
   }
-  if (launch.nodes == 0) return {};
   const auto per_node = static_cast<std::size_t>(launch.per_node);
   std::vector<std::string> asked = names_of(launch, settings), found;
   for (std::size_t rank = 0; rank < ranks; ++rank) {

@@ -221,7 +221,7 @@ int backstop_seconds(const PlannedLaunch& launch) {
 }
 
 Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
-  if (settings.hosts.empty() || launch.nodes == 0) return {};
+  if (settings.hosts.empty()) return {};
   return hosts_of(Layout{launch.nodes, launch.per_node}, settings.hosts, settings.oversubscribe);
 }
 

@@ -24,7 +24,7 @@ struct PlannedLaunch {
   std::string name;
   std::string program;  // "bench_allreduce"
   int ranks = 1;
-  int nodes = 1;     // hosts that the ranks are on; 0: the launcher's own arguments say which
+  int nodes = 1;     // hosts that the ranks are on
   int per_node = 1;  // ranks of each
   std::vector<std::string> arguments;
   // What is trained, as the config has it; empty where nothing is.
@@ -62,8 +62,8 @@ std::string origin_of(const LaunchSettings& settings);
 double deadline_seconds(const PlannedLaunch& launch);
 int backstop_seconds(const PlannedLaunch& launch);
 
-/// The hosts of a launch in the order of its ranks; none: left to the launcher. Throws UsageError
-/// when there are too few.
+/// The hosts of a launch in the order of its ranks; none: this one. Throws UsageError when there
+/// are too few.
 Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings);
 
 /// The words that start a launch's program with its own arguments: mpirun, its options, the

@@ -57,7 +57,7 @@ void add_failed(std::vector<Cell>& epochs, const std::vector<LostLaunch>& lost,
     row.set("run_id", study.run_id).set("share_of", 1);
     row.set("case_id", case_id(launch.name)).set("entry", launch.name);
     row.set("origin", study.origin).set("ranks", launch.ranks);
-    if (launch.nodes > 0) row.set("nodes", launch.nodes);
+    row.set("nodes", launch.nodes);
     const bool skipped = why.starts_with(kSkipped);
     row.set("status", skipped ? "skipped" : "failed");
     row.set("note", skipped ? why.substr(kSkipped.size()) : why);

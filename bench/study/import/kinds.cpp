@@ -112,17 +112,16 @@ ImportReading by_name(const ImportGuide& guide) {
 
 struct ImportKind {
   std::string_view name;
-  std::string_view more;  // for the help, behind the name
   ImportReading (*reading)(const ImportGuide&);
 };
 
 constexpr ImportKind kKinds[]{
-    {"nccl-tests", " (text or JSON)", by_text<read_collectives, allreduce_schema>},
-    {"osu", "", by_text<read_collectives, allreduce_schema>},
-    {"imb", "", by_text<read_collectives, allreduce_schema>},
-    {"csv", "", by_map},
-    {"log", " (any program's)", by_lines},
-    {"published", " (names of `list published`)", by_name},
+    {"nccl-tests", by_text<read_collectives, allreduce_schema>},
+    {"osu", by_text<read_collectives, allreduce_schema>},
+    {"imb", by_text<read_collectives, allreduce_schema>},
+    {"csv", by_map},
+    {"log", by_lines},
+    {"published", by_name},
 };
 
 }  // namespace
@@ -131,14 +130,6 @@ std::vector<std::string_view> import_kinds() {
   std::vector<std::string_view> names;
   for (const ImportKind& kind : kKinds) names.push_back(kind.name);
   return names;
-}
-
-std::string import_kinds_help() {
-  std::string help;
-  for (const ImportKind& kind : kKinds) {
-    help += fmt::format("{}{}{}", help.empty() ? "" : ", ", kind.name, kind.more);
-  }
-  return help;
 }
 
 ImportReading import_reading(const std::string& kind, const ImportGuide& guide) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of files that can be imported: one table, from which names, help and readers come, and
-// these readers. Another kind is a file with its reader and a line of that table.
+// The kinds of files that can be imported: one table, from which names and readers come, and these
+// readers. Another kind is a file with its reader and a line of that table.
 #pragma once
 
 #include <filesystem>
@@ -40,9 +40,6 @@ struct ImportReading {
 std::string read_foreign(const std::filesystem::path& path);
 
 std::vector<std::string_view> import_kinds();
-
-/// "nccl-tests (text or JSON), osu, ...".
-std::string import_kinds_help();
 
 /// Throws UsageError for an unknown kind, for what it lacks, and for what belongs to another one.
 ImportReading import_reading(const std::string& kind, const ImportGuide& guide);

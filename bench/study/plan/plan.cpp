@@ -18,9 +18,7 @@ namespace scalebench {
 
 int most_ranks_of_a_host(const std::vector<PlannedLaunch>& plan) {
   int most = 1;
-  for (const PlannedLaunch& launch : plan) {
-    most = std::max(most, launch.nodes > 0 ? launch.per_node : launch.ranks);
-  }
+  for (const PlannedLaunch& launch : plan) most = std::max(most, launch.per_node);
   return most;
 }
 

@@ -30,7 +30,7 @@ struct PlanLimits {
 /// UsageError when more ranks or hosts are asked for than there are.
 std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits);
 
-/// Of any of the launches; where it is not said how many hosts there are: all on one. At least 1.
+/// Of any of the launches; at least 1.
 int most_ranks_of_a_host(const std::vector<PlannedLaunch>& plan);
 
 /// Names in a plan that only a run can have: of the run, and of the folder of a launch.

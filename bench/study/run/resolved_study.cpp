@@ -97,8 +97,7 @@ bool uses(const StudyConfig& config, const std::string& data) {
          std::ranges::any_of(config.epochs, is_it);
 }
 
-}  // namespace
-
+/// What the programs know, so that a config is refused before anything starts.
 KnownNames known_names() {
   KnownNames known;
 #define MODEL(name, ...) known.models.push_back(#name);
@@ -115,6 +114,8 @@ KnownNames known_names() {
   known.on_cpus = device_count() == 0;
   return known;
 }
+
+}  // namespace
 
 StudyConfig config_of(StudyChoice& choice) {
   if (choice.launches && (*choice.launches < 1 || *choice.launches > kMostLaunches)) {

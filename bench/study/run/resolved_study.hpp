@@ -85,9 +85,6 @@ void print_plan(const ResolvedStudy& study, const Console& console);
 
 // The steps of `resolve`, for verbs that make one of them themselves.
 
-/// What the programs know, so that a config is refused before anything starts.
-KnownNames known_names();
-
 /// The config with what the command line and the job say. Throws UsageError, in one line for each
 /// thing wrong, before anything starts.
 StudyConfig config_of(StudyChoice& choice);

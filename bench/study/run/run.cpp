@@ -156,8 +156,7 @@ std::optional<StudyRun::Begun> StudyRun::begin(std::size_t place, const std::str
     enter(std::move(record));
     return std::nullopt;
   }
-  if (launch.nodes > 0 && !settings_.hosts.empty() &&
-      launch.nodes > static_cast<int>(settings_.hosts.size())) {
+  if (!settings_.hosts.empty() && launch.nodes > static_cast<int>(settings_.hosts.size())) {
     record.status = "failed";
     record.note =
         fmt::format("needs {} hosts and {} of them are left (hosts in manifest.json says why)",
@@ -273,10 +272,6 @@ HostSurvey look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaun
   return survey;
 }
 
-void enter_hosts(const HostSurvey& survey, Manifest& manifest) {
-  if (!survey.hosts.empty()) manifest.hosts = found_hosts(survey);
-}
-
 /// The files that say what the run is to be, and whose hashes the manifest keeps.
 void write_inputs(const fs::path& folder, const ResolvedStudy& study, Manifest& manifest) {
   for (const auto& [name, text] : {std::pair("config.toml", config_text(study.config)),
@@ -286,8 +281,8 @@ void write_inputs(const fs::path& folder, const ResolvedStudy& study, Manifest& 
   }
 }
 
-}  // namespace
-
+/// What a new run says of itself before its first launch. `settings`: the study's, with the run's
+/// name and what looking at the hosts has changed.
 Manifest manifest_of(const ResolvedStudy& study, const LaunchSettings& settings) {
   Manifest manifest;
   manifest.run_id = settings.run_id;
@@ -307,6 +302,8 @@ Manifest manifest_of(const ResolvedStudy& study, const LaunchSettings& settings)
   return manifest;
 }
 
+}  // namespace
+
 StudyRun open_study(const ResolvedStudy& study, Console& console) {
   const StartOptions& options = study.options;
   LaunchSettings usable = study.settings;
@@ -322,7 +319,7 @@ StudyRun open_study(const ResolvedStudy& study, Console& console) {
   if (options.job) console.note(describe(*options.job));
   for (const Warning& warning : manifest.warnings) console.warn(warning.text, warning.remedy);
   write_inputs(folder.path(), study, manifest);
-  enter_hosts(survey, manifest);
+  if (!survey.hosts.empty()) manifest.hosts = found_hosts(survey);
   write_manifest(folder.path(), manifest);
   return {folder, std::move(lock), study.plan, usable, std::move(manifest), console};
 }
@@ -419,7 +416,7 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   settings.programs = programs_folder();
   settings.run_id = manifest.run_id;
   const HostSurvey survey = look_at_hosts(settings, plan.launches, binaries, console);
-  enter_hosts(survey, manifest);
+  if (!survey.hosts.empty()) manifest.hosts = found_hosts(survey);
   write_manifest(folder.path(), manifest);
   return {std::move(folder),   std::move(lock),     std::move(plan.launches),
           std::move(settings), std::move(manifest), console};

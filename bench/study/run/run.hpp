@@ -78,10 +78,6 @@ class StudyRun {
   StudyTables tables_;
 };
 
-/// What a new run says of itself before its first launch. `settings`: the study's, with the run's
-/// name and what looking at the hosts has changed.
-Manifest manifest_of(const ResolvedStudy& study, const LaunchSettings& settings);
-
 /// Looks at the hosts, makes the folder with its config.toml, plan.json and manifest and passes on
 /// the warnings. Throws UsageError, before there is a folder, when no host is left or the folder
 /// cannot hold a run.

@@ -85,12 +85,6 @@ void require_new(const std::string& file, const std::string& sha256,
                    sha256.substr(0, 12));
 }
 
-/// "a; b", each once.
-void append(std::string& all, const std::string& one) {
-  if (one.empty() || all.find(one) != std::string::npos) return;
-  all += all.empty() ? one : "; " + one;
-}
-
 /// The files, read: their launches with numbers, and their part of the manifest.
 struct Contents {
   std::vector<NumberedLaunch> launches;
@@ -114,12 +108,12 @@ Contents read_all(const ImportOptions& options, const ImportReading& reading, Co
     const std::string& path = reading.catalog.empty() ? file : reading.catalog;
     ImportedFile read = reading.read(file, settings[i]);
     const std::string sha256 = sha256_of_file(path);
-    require_new(file, reading.catalog.empty() ? sha256 : file, seen);
+    require_new(file, sha256, seen);
     warn_of(file, read, console);
     contents.incomplete |= !read.findings.empty() || read.launches.empty();
-    append(contents.record.source, read.source);
-    append(contents.record.date, read.date);
-    append(contents.record.conditions, read.conditions);
+    contents.record.source = read.source;
+    contents.record.date = read.date;
+    contents.record.conditions = read.conditions;
     ImportRecord::File& record = contents.record.files.emplace_back();
     const std::string name = reading.catalog.empty() ? file : fmt::format("{}: {}", path, file);
     record = {name, sha256, std::filesystem::file_size(path), {}, read.findings.size(), {}};
@@ -232,7 +226,8 @@ void add_one_each(CLI::App& verb, const std::string& name, std::vector<std::stri
 
 void add_import(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ImportOptions>(verb, invocation, import_printably);
-  verb.add_option("kind", options.kind, import_kinds_help())->required();
+  verb.add_option("kind", options.kind, fmt::format("{}", fmt::join(import_kinds(), ", ")))
+      ->required();
   verb.add_option("file", options.files,
                   "what that program wrote; each start is a launch. published: names")
       ->required();

@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::int64_t kRounds = 12;
+constexpr std::int64_t kRounds = 12, kFewestRounds = 8;
 
 struct NightlyOptions : StudyChoice {
   std::vector<std::string> fail_on;
@@ -62,6 +62,10 @@ NightSetup setup_of(NightlyOptions& options) {
   setup.limits = limits_of(options, setup.config);
   setup.plan = plan_of(setup.config, setup.limits);
   setup.options = options;
+  if (setup.config.launches < kFewestRounds) {
+    fail<UsageError>("--launches {}: valid: {} or more; two builds are compared in so many rounds",
+                     setup.config.launches, kFewestRounds);
+  }
   const std::string name = fmt::format("{}-{}-{:06x}", utc_name(), setup.config.name,
                                        std::random_device()() & 0xffffffU);
   setup.options.out = (options.results / name).string();
