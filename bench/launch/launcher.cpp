@@ -67,12 +67,7 @@ std::span<const Launcher> launchers() {
 }
 
 const Launcher& launcher_named(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Launcher& launcher : launchers()) {
-    if (launcher.name == name) return launcher;
-    names.push_back(launcher.name);
-  }
-  throw UsageError(unknown_name("launcher", name, names));
+  return row_named(launchers(), &Launcher::name, "launcher", name);
 }
 
 const Launcher* launcher_that_says(std::string_view version) {

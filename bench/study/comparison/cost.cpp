@@ -2,10 +2,10 @@
 #include "bench/study/comparison/cost.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "bench/cli/quantity.hpp"
 #include "kernels/error.hpp"
@@ -34,27 +34,13 @@ bool is_steps(const Cell& cell) {
 /// "V100" of "NVIDIA V100 SXM2": the first word with a digit.
 std::string model_code(const std::string& gpu_model) {
   std::string word;
-  for (const char c : gpu_model + " ") {
-    if (c != ' ') {
-      word += c;
-    } else if (word.find_first_of("0123456789") != std::string::npos) {
-      return word;
-    } else {
-      word.clear();
-    }
-  }
-  return "";
+  re2::RE2::PartialMatch(gpu_model, R"(([^ ]*[0-9][^ ]*))", &word);
+  return word;
 }
 
 /// Whether the device's name has the code as a word: an L40S is no L4.
-bool is_of_model(std::string_view device, std::string_view code) {
-  const auto in_word = [&](std::size_t place) {
-    return place < device.size() && std::isalnum(static_cast<unsigned char>(device[place])) != 0;
-  };
-  for (std::size_t at = device.find(code); at != device.npos; at = device.find(code, at + 1)) {
-    if (!in_word(at - 1) && !in_word(at + code.size())) return true;
-  }
-  return false;
+bool is_of_model(const std::string& device, const std::string& code) {
+  return re2::RE2::PartialMatch(device, R"(\b)" + re2::RE2::QuoteMeta(code) + R"(\b)");
 }
 
 /// How many ranks an instance holds. Throws where it holds none.

@@ -14,7 +14,7 @@
 namespace scalebench {
 namespace {
 
-constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6, kMostGib = 1e5;
+constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6;
 
 /// One row of the catalog, with the place for what is wrong in it.
 class CatalogRow {
@@ -61,6 +61,12 @@ Instance instance_in(const CatalogRow& row) {
   instance.gpus = row.whole("gpus", 0, kMostGpus);
   instance.vcpus = row.whole("vcpus", 1, kMostCores);
   if (!row.optional("currency").empty()) instance.currency = row.text("currency");
+  instance.network_gbps = read_number<double>(row.optional("network_gbps")).value_or(std::nan(""));
+  if (!row.optional("check_nodes").empty()) {
+    instance.check = {row.whole("check_nodes", 1, kMostGpus), row.positive("check_bytes", 1e15),
+                      row.positive("check_busbw_gb_per_s", 1e6),
+                      row.required("check_source", "where the provider asks for that")};
+  }
   instance.usd_per_hour = std::nan("");
   // A type without a price still says what is in it.
   if (row.text("usd_per_hour_on_demand").empty()) return instance;
@@ -73,11 +79,7 @@ Instance instance_in(const CatalogRow& row) {
 }  // namespace
 
 std::vector<Instance> read_instances(const std::filesystem::path& path) {
-  const CsvTable table = CsvTable::read(path);
-  if (table.torn()) {
-    fail<UsageError>("{}: the last line does not end: cut short? Valid: a newline after each row",
-                     path.string());
-  }
+  const CsvTable table = CsvTable::read(path, LastLine::may_lack_its_end);
   std::vector<Instance> instances;
   std::set<std::string> names;
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -95,11 +97,7 @@ std::vector<Instance> read_instances(const std::filesystem::path& path) {
 }
 
 const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name) {
-  const auto found = std::ranges::find(instances, name, &Instance::name);
-  if (found != instances.end()) return *found;
-  std::vector<std::string_view> names;
-  for (const Instance& instance : instances) names.push_back(instance.name);
-  fail<UsageError>("{}", unknown_name("instance", name, names));
+  return row_named(instances, &Instance::name, "instance", name);
 }
 
 void set_price(std::vector<Instance>& catalog, const std::string& type, const std::string& text,
@@ -113,10 +111,6 @@ void set_price(std::vector<Instance>& catalog, const std::string& type, const st
   }
   instance_named(catalog, type);
   Instance& instance = *std::ranges::find(catalog, type, &Instance::name);
-  if (instance.price_source == kUsersPrice) {
-    fail<UsageError>("--price {}={}: it has a price already, {}", type, text,
-                     instance.usd_per_hour);
-  }
   instance.usd_per_hour = price;
   instance.price_date = today;
   instance.price_source = kUsersPrice;

@@ -14,6 +14,14 @@ namespace scalebench {
 /// The source of a price that is no catalog's.
 inline constexpr const char* kUsersPrice = "given by the user";
 
+/// What a provider's own health check asks of an allreduce over all GPUs of its hosts.
+struct AllreduceCheck {
+  int nodes = 0;  // 0: none is known
+  double bytes = 0;
+  double busbw = 0;  // GB/s, at least
+  std::string source;
+};
+
 struct Instance {
   std::string name;
   std::string gpu_model;  // empty without GPUs
@@ -23,6 +31,8 @@ struct Instance {
   std::string price_date;   // "2026-07-20", or "undated ..." as its source has none
   std::string price_source;
   std::string currency = "usd";  // of the price: a word that stands beside it
+  double network_gbps = 0;       // of a host, for its GPUs where they have their own; NaN: unknown
+  AllreduceCheck check{};
 };
 
 /// Throws UsageError `file:line:column: what; what is valid` for a catalog that cannot be used.

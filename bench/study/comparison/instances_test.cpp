@@ -281,7 +281,7 @@ TEST_F(InstancesTest, RefusesAFileThatIsNoTable) {
   EXPECT_THAT(refusal("a,X,1\n"), HasSubstr("i.csv:2: 3 cells in a file of 8 columns"));
   EXPECT_THAT(refusal(std::string("a,X\0,1,8,1,1,s,2026-05-01\n", 27)),
               HasSubstr("i.csv:2: a NUL"));
-  EXPECT_THAT(refusal("a,X,1,8,1,1,s,2026-05-01"), HasSubstr("the last line does not end"));
+  EXPECT_EQ(refusal("a,X,1,8,1,1,s,2026-05-01"), "") << "a last line need not end";
   EXPECT_THAT(refusal(""), HasSubstr("no instance type"));
   EXPECT_THAT(message_of<UsageError>([&] { read("a\n", "name\n"); }),
               HasSubstr("no column 'gpu_model'"));

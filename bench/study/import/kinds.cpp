@@ -133,11 +133,8 @@ std::vector<std::string_view> import_kinds() {
 }
 
 ImportReading import_reading(const std::string& kind, const ImportGuide& guide) {
-  const auto found = std::ranges::find(kKinds, kind, &ImportKind::name);
-  if (found == std::end(kKinds)) {
-    throw UsageError(unknown_name("kind", kind, import_kinds()));
-  }
-  const bool csv = found->reading == by_map, log = found->reading == by_lines;
+  const auto reading = row_named(kKinds, &ImportKind::name, "kind", kind).reading;
+  const bool csv = reading == by_map, log = reading == by_lines;
   if (csv && guide.map.empty()) {
     fail<UsageError>("csv: which column is what? add --map FILE.toml");
   }
@@ -151,10 +148,10 @@ ImportReading import_reading(const std::string& kind, const ImportGuide& guide) 
   if (!csv && !guide.map.empty()) fail<UsageError>("--map belongs to csv alone");
   if (!log && !guide.metrics.empty()) fail<UsageError>("--metric belongs to log alone");
   if (!log && !guide.preset.empty()) fail<UsageError>("--preset belongs to log alone");
-  if (!log && found->reading != by_name && !guide.bench.empty()) {
+  if (!log && reading != by_name && !guide.bench.empty()) {
     fail<UsageError>("--bench belongs to log and published alone");
   }
-  return found->reading(guide);
+  return reading(guide);
 }
 
 }  // namespace scalebench

@@ -19,11 +19,13 @@ namespace {
 
 constexpr std::string_view kLaunch = "launch";
 
+std::string_view bench_named_by(const Schema* schema) {
+  return schema->file.substr(0, schema->file.find('.'));
+}
+
 std::vector<std::string_view> benches() {
   std::vector<std::string_view> names;
-  for (const Schema* schema : case_schemas()) {
-    names.push_back(schema->file.substr(0, schema->file.find('.')));
-  }
+  std::ranges::transform(case_schemas(), std::back_inserter(names), bench_named_by);
   return names;
 }
 
@@ -105,10 +107,7 @@ void read_filter(TomlReader& reader, const toml::table& filter, CsvMap& map) {
 }  // namespace
 
 const Schema& schema_of_bench(const std::string& bench) {
-  const std::vector<std::string_view> names = benches();
-  const auto found = std::ranges::find(names, bench);
-  if (found == names.end()) throw UsageError(unknown_name("bench", bench, names));
-  return *case_schemas()[static_cast<std::size_t>(found - names.begin())];
+  return *row_named(case_schemas(), bench_named_by, "bench", bench);
 }
 
 CsvMap read_csv_map(const std::filesystem::path& path) {

@@ -69,11 +69,7 @@ const Fabric* fabric_of(const std::vector<Fabric>& fabrics, const std::vector<st
 }
 
 const Fabric& fabric_named(const std::vector<Fabric>& fabrics, std::string_view name) {
-  const auto found = std::ranges::find(fabrics, name, &Fabric::name);
-  if (found != fabrics.end()) return *found;
-  std::vector<std::string_view> names;
-  for (const Fabric& fabric : fabrics) names.push_back(fabric.name);
-  throw UsageError(unknown_name("fabric", name, names));
+  return row_named(fabrics, &Fabric::name, "fabric", name);
 }
 
 }  // namespace scalebench

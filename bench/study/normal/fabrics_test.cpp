@@ -26,6 +26,7 @@ TEST(Fabrics, AreToldByTheNamesThatNcclTestsPrints) {
   EXPECT_EQ(fabric_name({"Tesla V100-SXM2-16GB"}), "nvlink2-v100");
   EXPECT_EQ(fabric_name({"Tesla V100-PCIE-16GB"}), "pcie3");
   EXPECT_EQ(fabric_name({"NVIDIA A40"}), "pcie4");
+  EXPECT_EQ(fabric_name({"NVIDIA A100 SXM4 40GB"}), "nvlink3-a100") << "as the catalog has it";
   EXPECT_EQ(fabric_name({"NVIDIA B200"}), "nvlink5-b200");
   EXPECT_EQ(fabric_name({"AMD Instinct MI300X"}), "xgmi-mi300x");
 }

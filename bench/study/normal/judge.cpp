@@ -75,7 +75,7 @@ Expectation within_a_host(const MeasuredLine& line, const Place& place) {
 
 Expectation between_hosts(const MeasuredLine& line, const Place& place) {
   if (!(place.rail_gb_per_s > 0)) {
-    return unknown("over several hosts the network decides; say it with --network and --rails");
+    return unknown("over several hosts the network decides; say it with --network or --instance");
   }
   Expectation network;
   network.busbw = kOfLineRate * place.rail_gb_per_s * place.rails;
@@ -121,20 +121,6 @@ JudgedLine judged(const MeasuredLine& line, const Place& place) {
     }
   }
   return one;
-}
-
-/// The hardware is not slow where another algorithm reaches what it gives.
-void excuse_where_another_reaches_it(std::vector<JudgedLine>& lines) {
-  for (JudgedLine& one : lines) {
-    const bool reached = std::ranges::any_of(lines, [&](const JudgedLine& other) {
-      return other.verdict == Normality::normal && other.line.bytes == one.line.bytes &&
-             other.line.ranks == one.line.ranks && other.line.nodes == one.line.nodes &&
-             other.line.in_host_memory == one.line.in_host_memory;
-    });
-    if (one.verdict != Normality::slow || !reached) continue;
-    one.verdict = Normality::unknown;
-    one.why = "another line of this size reaches it";
-  }
 }
 
 bool alike(double value, double other) { return std::abs(value / other - 1) <= kAlike; }
@@ -202,14 +188,23 @@ Expectation expected(const MeasuredLine& line, const Place& place) {
   }
   const Fabric* const fabric = links_of(line, place);
   const bool one_domain = fabric != nullptr && fabric->domain >= line.ranks;
-  return line.nodes > 1 && !one_domain ? between_hosts(line, place) : within_a_host(line, place);
+  Expectation expectation =
+      line.nodes > 1 && !one_domain ? between_hosts(line, place) : within_a_host(line, place);
+  const AllreduceCheck& check = place.check;
+  expectation.checked = !line.in_host_memory && line.nodes == check.nodes &&
+                        line.ranks == check.nodes * place.gpus_of_host &&
+                        static_cast<double>(line.bytes) >= check.bytes && expectation.busbw > 0;
+  if (!expectation.checked) return expectation;
+  expectation.low_share = check.busbw / expectation.busbw;
+  expectation.factors += fmt::format("; its provider asks for {:g} GB/s", check.busbw);
+  expectation.source = check.source;
+  return expectation;
 }
 
 Judgement judge(const std::vector<MeasuredLine>& lines, const Place& place,
                 const Evidence& evidence) {
   Judgement judgement;
   for (const MeasuredLine& line : lines) judgement.lines.push_back(judged(line, place));
-  excuse_where_another_reaches_it(judgement.lines);
   const JudgedLine* best = nullptr;
   const auto better = [](const JudgedLine& one, const JudgedLine& other) {
     const bool fast = one.verdict == Normality::fast, other_fast = other.verdict == Normality::fast;
@@ -217,6 +212,8 @@ Judgement judge(const std::vector<MeasuredLine>& lines, const Place& place,
     const bool known = one.verdict != Normality::unknown;
     const bool other_known = other.verdict != Normality::unknown;
     if (known != other_known) return known;
+    const bool checked = one.expectation.checked;
+    if (checked != other.expectation.checked) return checked;
     return known && one.share() > other.share();
   };
   for (const JudgedLine& line : judgement.lines) {
@@ -228,6 +225,7 @@ Judgement judge(const std::vector<MeasuredLine>& lines, const Place& place,
   }
   judgement.verdict = best->verdict;
   judgement.sentence = sentence_of(*best);
+  judgement.source = best->expectation.source;
   judgement.causes = causes_of(*best, place, evidence);
   return judgement;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/study/comparison/instances.hpp"
 #include "bench/study/normal/evidence.hpp"
 #include "bench/study/normal/fabrics.hpp"
 
@@ -43,6 +44,8 @@ struct Place {
   double rail_gb_per_s = 0;        // line rate of one network device of a host; 0: unknown
   int rails = 1;                   // of a host
   std::map<MemoryKey, double> memory_busbw;  // what host memory alone allows, measured
+  int gpus_of_host = 0;                      // of the instance type that `check` is of
+  AllreduceCheck check;
 };
 
 struct Expectation {
@@ -53,6 +56,7 @@ struct Expectation {
   std::string factors;          // "18 links x 20.6 GB/s of NVLink 4"
   std::string source;
   std::string why_unknown;
+  bool checked = false;  // the provider's own check is of such a line, and says what is SLOW
 };
 
 Expectation expected(const MeasuredLine& line, const Place& place);
@@ -71,11 +75,13 @@ struct Judgement {
   std::vector<JudgedLine> lines;  // as given
   Normality verdict = Normality::unknown;
   std::string sentence;             // the verdict with its line and factors
+  std::string source;               // of what is expected there
   std::vector<std::string> causes;  // likely ones, the evidence with each
 };
 
-/// The verdict is that of the line that came nearest to what is expected; one that exceeds it by
-/// more than any algorithm could makes it FAST.
+/// The verdict is that of the line that came nearest to what is expected, among those that the
+/// provider's check is of where there are some; one that exceeds it by more than any algorithm
+/// could makes it FAST.
 Judgement judge(const std::vector<MeasuredLine>& lines, const Place& place,
                 const Evidence& evidence);
 

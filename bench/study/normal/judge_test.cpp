@@ -108,6 +108,42 @@ TEST(Judge, AsOverSomeOfItsRails) {
   EXPECT_THAT(judgement.causes, Contains("GPU-direct is off (line 7: via NET/IB/0)"));
 }
 
+TEST(Judge, WhatAProviderAsksForDecidesOfItsLines) {
+  Place where = place("nvlink4-h100", 3200);
+  where.gpus_of_host = 8;
+  where.check = {1, double{kLarge}, 460, "its health check"};
+  const Judgement failed = judge({line(450), line(455, 8, 1, kLarge / 2)}, where, {});
+  EXPECT_EQ(failed.verdict, Normality::slow) << "the other is too short for the check";
+  EXPECT_THAT(failed.sentence, HasSubstr("its provider asks for 460 GB/s"));
+  EXPECT_EQ(failed.source, "its health check");
+  EXPECT_EQ(failed.lines[1].verdict, Normality::normal);
+  EXPECT_EQ(of(line(470), where).verdict, Normality::normal);
+  EXPECT_EQ(of(line(300, 4), where).verdict, Normality::normal) << "half of the host's GPUs";
+  EXPECT_EQ(of(line(250, 32, 4), where).verdict, Normality::slow) << "65 % of its network";
+}
+
+TEST(Judge, EachCheckOfTheCatalogIsOfKnownGpusAndWithinTheirReach) {
+  int checks = 0;
+  for (const Instance& instance : read_instances(SCALEBENCH_INSTANCES)) {
+    if (instance.check.nodes == 0) continue;
+    ++checks;
+    Place where;
+    where.fabric = fabric_of(fabrics(), {instance.gpu_model});
+    ASSERT_NE(where.fabric, nullptr) << instance.name;
+    where.rail_gb_per_s = instance.network_gbps / 8;
+    where.gpus_of_host = instance.gpus;
+    where.check = instance.check;
+    const auto bytes = static_cast<std::int64_t>(instance.check.bytes);
+    const int nodes = instance.check.nodes, ranks = nodes * instance.gpus;
+    const double busbw = instance.check.busbw;
+    EXPECT_EQ(of(line(1.01 * busbw, ranks, nodes, bytes), where).verdict, Normality::normal)
+        << instance.name;
+    EXPECT_EQ(of(line(0.99 * busbw, ranks, nodes, bytes), where).verdict, Normality::slow)
+        << instance.name;
+  }
+  EXPECT_EQ(checks, 8);
+}
+
 MeasuredLine in_memory(double busbw, int ranks, std::int64_t bytes) {
   MeasuredLine one = line(busbw, ranks, 1, bytes);
   one.in_host_memory = true;
@@ -155,9 +191,6 @@ TEST(Judge, OneRankNoTimeAndNothingAtAll) {
 TEST(Judge, TheBestLineSpeaksAndATooGoodOneAlways) {
   const Place where = place("nvlink3-a100");
   EXPECT_EQ(judge({line(60), line(235), line(10)}, where, {}).verdict, Normality::normal);
-  const Judgement three = judge({line(60), line(235), line(60, 8, 1, kLarge / 2)}, where, {});
-  EXPECT_EQ(three.lines[0].why, "another line of this size reaches it");
-  EXPECT_EQ(three.lines[2].verdict, Normality::slow) << "of that size none does";
   EXPECT_EQ(judge({line(235), line(500)}, where, {}).verdict, Normality::fast);
   EXPECT_EQ(judge({line(5, 8, 1, 1024), line(60)}, where, {}).verdict, Normality::slow);
 }

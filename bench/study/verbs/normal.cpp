@@ -4,11 +4,11 @@
 // FAST; nothing_measured for UNKNOWN.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -22,6 +22,7 @@
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -32,7 +33,7 @@ struct NormalOptions {
   fs::path what;
   std::string fabric;
   std::string network;
-  std::optional<int> rails;
+  std::string instance;
   std::vector<std::string> settings;
 };
 
@@ -45,18 +46,13 @@ struct Subject {
   Evidence evidence;
 };
 
-int whole_in(const ResultRow& row, std::string_view column, int otherwise) {
-  const double value = number_in(row, column);
-  return std::isnan(value) ? otherwise : static_cast<int>(value);
-}
-
 void add_line(const ResultRow& row, double seconds, Subject& subject) {
   MeasuredLine& line = subject.lines.emplace_back();
   line.algorithm = row.get("algorithm");
   line.transport = row.get("transport");
   line.bytes = static_cast<std::int64_t>(number_in(row, "size_bytes"));
-  line.ranks = whole_in(row, "ranks", 0);
-  line.nodes = whole_in(row, "nodes", 0);
+  line.ranks = read_number<int>(row.get("ranks")).value_or(0);
+  line.nodes = read_number<int>(row.get("nodes")).value_or(0);
   line.seconds = seconds;
   line.in_host_memory = row.get("memory") != "device";
   subject.uses_gpus |= !line.in_host_memory;
@@ -96,25 +92,38 @@ Subject subject_of_log(const NormalOptions& options) {
   return subject;
 }
 
-double rate_of(const std::string& network) {
+/// "400gbit", or "8x400gbit" of 8 devices.
+void set_network(const std::string& text, Place& place) {
+  std::string rate = text;
+  re2::RE2::FullMatch(text, "([1-9][0-9]{0,2})x(.*)", &place.rails, &rate);
   try {
-    return parse_rate(network);
+    place.rail_gb_per_s = parse_rate(rate) / 8e9;
   } catch (const UsageError& error) {
-    fail<UsageError>("--network: {}", error.what());
+    fail<UsageError>("--network {}: {}", text, error.what());
   }
 }
 
-Place place_of(const NormalOptions& options, const Subject& subject,
-               const std::vector<Fabric>& fabrics) {
-  Place place;
-  const int rails = options.rails.value_or(1);
-  if (rails < 1) fail<UsageError>("--rails {}: must be at least 1", rails);
-  if (options.rails && options.network.empty()) {
-    fail<UsageError>("--rails {}: of which rate? add --network", rails);
+/// The instance type's network and check, and its GPUs where nothing names them.
+void set_instance(const std::string& name, const std::vector<Fabric>& fabrics, Subject& subject,
+                  Place& place) {
+  const std::vector<Instance> catalog = read_instances(configs_folder() / "instances.csv");
+  const Instance& instance = instance_named(catalog, name);
+  if (subject.gpus.empty()) subject.gpus = {instance.gpu_model};
+  if (fabric_of(fabrics, subject.gpus) != fabric_of(fabrics, {instance.gpu_model})) {
+    fail<UsageError>("--instance {}: it has {}, and this is of {}", name,
+                     instance.gpus > 0 ? instance.gpu_model : "no GPU",
+                     fmt::join(subject.gpus, ", "));
   }
-  if (!options.network.empty()) place.rail_gb_per_s = rate_of(options.network) / 8e9;
-  place.rails = rails;
+  place.rail_gb_per_s = std::isnan(instance.network_gbps) ? 0 : instance.network_gbps / 8;
+  place.gpus_of_host = instance.gpus;
+  place.check = instance.check;
+}
+
+Place place_of(const NormalOptions& options, Subject& subject, const std::vector<Fabric>& fabrics) {
+  Place place;
+  if (!options.network.empty()) set_network(options.network, place);
   place.memory_busbw = subject.memory_busbw;
+  if (!options.instance.empty()) set_instance(options.instance, fabrics, subject, place);
   if (!options.fabric.empty()) {
     place.fabric = &fabric_named(fabrics, options.fabric);
     place.fabric_is_said = true;
@@ -148,11 +157,7 @@ std::string text_of(const Judgement& judgement) {
   }
   text += "\n" + printable(judgement.sentence) + "\n";
   for (const std::string& cause : judgement.causes) text += "  " + printable(cause) + "\n";
-  for (const JudgedLine& one : judgement.lines) {
-    if (one.verdict != judgement.verdict || one.expectation.source.empty()) continue;
-    return text + "  source: " + one.expectation.source + "\n";
-  }
-  return text;
+  return text + (judgement.source.empty() ? "" : "  source: " + judgement.source + "\n");
 }
 
 ExitCode show_normal(const NormalOptions& options) {
@@ -161,7 +166,7 @@ ExitCode show_normal(const NormalOptions& options) {
     fail<UsageError>("--set {}: a run says itself what it measured; valid with a log",
                      options.settings.front());
   }
-  const Subject subject = run ? subject_of_run(options.what) : subject_of_log(options);
+  Subject subject = run ? subject_of_run(options.what) : subject_of_log(options);
   const std::vector<Fabric> fabrics = read_fabrics(configs_folder() / "fabrics.csv");
   const Place place = place_of(options, subject, fabrics);
   const Judgement judgement = judge(subject.lines, place, subject.evidence);
@@ -185,11 +190,15 @@ void add_normal(CLI::App& verb, Invocation& invocation) {
                   "what joins the GPUs of a host, as configs/fabrics.csv names it; default: by "
                   "their names")
       ->type_name("NAME");
-  verb.add_option("--network", options.network,
-                  "line rate of one network device of a host, as 200gbit; several hosts need it")
-      ->type_name("RATE");
-  verb.add_option("--rails", options.rails,
-                  "network devices of a host that are used together, with --network; default: 1");
+  CLI::Option* network = verb.add_option(
+      "--network", options.network,
+      "line rate of a host's network, as 200gbit, or 8x400gbit of 8 devices; several "
+      "hosts need it");
+  network->type_name("RATE");
+  verb.add_option("--instance", options.instance,
+                  "the hosts' instance type, as p5.48xlarge: says GPUs and network, and what its "
+                  "provider's health check asks for")
+      ->excludes(network);
   verb.add_option("--set", options.settings, "what a log does not say, as ranks=8")
       ->type_name("NAME=VALUE");
 }
