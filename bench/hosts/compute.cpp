@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <fstream>
 #include <functional>
-#include <utility>
+#include <limits>
 
 #include "bench/hosts/links.hpp"
 #include "bench/measure/clock.hpp"
@@ -57,64 +56,39 @@ double told_by(Communicator& host, double value, int root) {
   return value;
 }
 
-/// How long this thread had work to do, and no core: other threads had them.
-double queued_seconds() {
-  double ran = 0, queued = 0;
-  std::ifstream file("/proc/thread-self/schedstat");
-  return file >> ran >> queued ? 1e-9 * queued : 0.0;  // where it is not told, none of it is known
+double seconds_of_turn(double rounds) {
+  const double begin = local_seconds();
+  work_off(rounds);
+  return local_seconds() - begin;
 }
 
-Look look() {
-  const auto [queued, at] = with_its_time(1e-3, queued_seconds);
-  return {at, queued};
-}
-
-/// All turns of one rank among hosts that share cores. A rank that is stopped when its turn comes
-/// takes that long to begin: the word to go on is the time at which it was given, by the one clock
-/// that hosts of one machine have. What the word itself took does not count, and not either what a
-/// rank waited for a core: the cores are everybody's, and who waits longest for them is chance.
+/// The fastest turn of one rank among hosts that share cores: what comes and goes only slows down.
 double take_turns(Communicator& host, std::vector<int> ranks, double rounds,
                   const std::function<void()>& mark) {
-  std::array<double, 1> given{};
-  const Span word = span_of(std::span<double>(given));
-  double seconds = 0;
+  double fastest = std::numeric_limits<double>::infinity();
+  std::array<double, 1> word{};
+  const Span go_on = span_of(std::span<double>(word));
   int before = -1;
-  const auto pass_on = [&](int to) {
-    given[0] = local_seconds();
-    host.exchange(word, to, {}, to);
-  };
   for (int cycle = 0; cycle < kCycles; ++cycle) {
     for (const int rank : ranks) {
-      if (before == host.rank() && rank != before) pass_on(rank);
+      const bool is_passed_on = before >= 0 && before != rank;
+      if (is_passed_on && before == host.rank()) host.exchange(go_on, rank, {}, rank);
       if (rank == host.rank()) {
-        Look begin = look(), last = begin;
-        given[0] = begin.at;
-        if (before >= 0 && before != rank) {
-          await(host, before, [&] { begin = std::exchange(last, look()); });
-          host.exchange({}, before, word, before);
+        if (is_passed_on) {
+          await(host, before);
+          host.exchange({}, before, go_on, before);
         }
-        const double before_work = thread_seconds();
-        work_off(rounds);
-        const double worked = thread_seconds() - before_work;
-        Look end = look();
-        if (ranks.size() == 1) end.queued = begin.queued;  // the cores are its own: all counts
-        seconds += seconds_of_work(begin, given[0], end, worked);
+        fastest = std::min(fastest, seconds_of_turn(rounds));
       }
       before = rank;
       mark();
     }
     std::ranges::reverse(ranks);  // so that nobody always follows the same one
   }
-  return seconds;
+  return fastest;
 }
 
 }  // namespace
-
-double seconds_of_work(const Look& begin, double given, const Look& end, double worked) {
-  const double before = std::max(0.0, given - begin.at);
-  const double queued = std::max(0.0, end.queued - begin.queued - before);
-  return std::max(worked, end.at - begin.at - before - queued);
-}
 
 std::vector<double> probe_compute(Communicator& host,
                                   const std::vector<std::string>& machine_of_host,

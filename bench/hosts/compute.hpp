@@ -12,22 +12,11 @@
 
 namespace scalebench {
 
-/// A moment by the clock of this host, and how long the thread had had work and no core by then.
-struct Look {
-  double at = 0, queued = 0;  // seconds
-};
-
-/// How long work took that was given at `given`, in seconds, without what its thread waited for a
-/// core. `begin`: the last look before it took the work, which may be earlier than `given`: of what
-/// it waited since, at least what does not fit in between was part of the work. `worked`: of its
-/// processor, which is the least.
-double seconds_of_work(const Look& begin, double given, const Look& end, double worked);
-
 /// Collective over a host communicator; the same on all ranks: seconds of the same work, by host;
-/// about 0.4 on a free core. `machine_of_host`: hosts with equal texts share their cores and take
-/// turns, several times each, so that what comes and goes meets all of them; the others are at work
-/// at the same time. Ranks that are not at work sleep. `mark` is called by each rank at work for
-/// every turn that has begun.
+/// about 0.1 on a free core, of several turns the fastest. `machine_of_host`: hosts with equal
+/// texts share their cores and take turns, several times each, so that what comes and goes meets
+/// all of them; the others are at work at the same time. Ranks that are not at work sleep. `mark`
+/// is called by each rank at work for every turn that has begun.
 std::vector<double> probe_compute(Communicator& host,
                                   const std::vector<std::string>& machine_of_host,
                                   const std::function<void()>& mark);

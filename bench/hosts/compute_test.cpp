@@ -15,20 +15,6 @@ using testing::Each;
 using testing::Gt;
 using testing::SizeIs;
 
-TEST(Work, TakesFromTheWordToItsEndWithoutTheWaitForACore) {
-  EXPECT_DOUBLE_EQ(seconds_of_work({10, 3}, 9, {10.5, 3}, 0.1), 0.5) << "given before the look";
-  EXPECT_DOUBLE_EQ(seconds_of_work({10, 3}, 10.25, {10.5, 3}, 0.1), 0.25);
-  EXPECT_DOUBLE_EQ(seconds_of_work({10, 3}, 10, {15, 7.5}, 0.1), 0.5) << "waited 4.5 of 5 seconds";
-}
-
-TEST(Work, WaitsBeforeTheWordWereNoneOfIt) {
-  // Of 4 seconds of waiting 3 fit in before the word was given.
-  EXPECT_DOUBLE_EQ(seconds_of_work({10, 3}, 13, {15, 7}, 0.1), 1);
-  EXPECT_DOUBLE_EQ(seconds_of_work({10, 3}, 13, {13.25, 6}, 0.1), 0.25);
-  EXPECT_DOUBLE_EQ(seconds_of_work({10, 3}, 10, {10.3, 3.3}, 0.1), 0.1)
-      << "what it did is the least";
-}
-
 /// What each rank came to know.
 std::vector<std::vector<double>> probed(int ranks, int per_host,
                                         const std::vector<std::string>& of) {

@@ -88,11 +88,8 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look) {
   std::vector<double> compute = probe_compute(host, machines, mark);
   report.links = probe_links(host, kRoundTrips, mark);
   report.verdicts = judge_hosts(report.links, compute);
-  if (processors_in_doubt(report.verdicts)) {
+  if (in_doubt(report.links, report.verdicts)) {
     compute = shorter_of(compute, probe_compute(host, machines, mark));
-    report.verdicts = judge_hosts(report.links, compute);
-  }
-  if (links_in_doubt(report.links, report.verdicts)) {
     report.links = merged(report.links, probe_links(host, 2 * kRoundTrips, mark));
     report.verdicts = judge_hosts(report.links, compute);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -135,22 +136,11 @@ class Side {
 
 /// The sender's findings, on all ranks.
 void share(Communicator& host, Link& link, int root) {
-  std::array<double, 7> found{static_cast<double>(link.bytes),
-                              link.seconds,
-                              link.latency_seconds,
-                              link.tail_seconds,
-                              static_cast<double>(link.messages),
-                              static_cast<double>(link.late),
-                              link.retransmits};
+  // All ranks run the same binary.
+  auto found = std::bit_cast<std::array<Word, sizeof(Link) / sizeof(Word)>>(link);
   if (host.rank() != root) await(host, teller_of(host, root));
-  broadcast(host, span_of(std::span<double>(found)), root);
-  link.bytes = static_cast<std::size_t>(found[0]);
-  link.seconds = found[1];
-  link.latency_seconds = found[2];
-  link.tail_seconds = found[3];
-  link.messages = static_cast<int>(found[4]);
-  link.late = static_cast<int>(found[5]);
-  link.retransmits = found[6];
+  broadcast(host, span_of(std::span<Word>(found)), root);
+  link = std::bit_cast<Link>(found);
 }
 
 }  // namespace
@@ -186,12 +176,8 @@ std::vector<int> leaders_of(const Topology& topology) {
   return leaders;
 }
 
-void await(Communicator& host, int from, const std::function<void()>& look) {
-  do {
-    look();
-    if (host.pending(from)) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  } while (true);
+void await(Communicator& host, int from) {
+  while (!host.pending(from)) std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
 
 std::vector<Link> probe_links(Communicator& host, int messages, const std::function<void()>& mark) {

@@ -44,9 +44,8 @@ std::vector<Round> tournament(int hosts);
 std::vector<int> leaders_of(const Topology& topology);
 
 /// Returns when a message of `from` waits, asleep in between: ranks that have no part in a
-/// measurement may share the cores of those that do. Calls `look` before it looks.
-void await(
-    Communicator& host, int from, const std::function<void()>& look = [] {});
+/// measurement may share the cores of those that do.
+void await(Communicator& host, int from);
 
 /// Collective over a host communicator; the same on all ranks: each ordered pair of hosts once,
 /// none on one host. Takes about 0.6 s a round, of which there are about as many as hosts; a link

@@ -189,17 +189,13 @@ std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
   return hosts;
 }
 
-bool processors_in_doubt(std::span<const HostVerdict> hosts) {
-  return std::ranges::find(hosts, Fault::processor, &HostVerdict::fault) != hosts.end();
-}
-
-bool links_in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts) {
+bool in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts) {
   const auto has = [&](Fault fault) {
     return std::ranges::find(hosts, fault, &HostVerdict::fault) != hosts.end();
   };
   const bool lost = std::ranges::any_of(
       hosts, [](int count) { return count > 0; }, &HostVerdict::lost);
-  return has(Fault::link) || (lost && !has(Fault::loss)) ||
+  return has(Fault::processor) || has(Fault::link) || (lost && !has(Fault::loss)) ||
          std::ranges::any_of(shares_of_free_pairs(links, hosts),
                              [](double share) { return share < kSlowPair; });
 }

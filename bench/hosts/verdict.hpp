@@ -47,11 +47,9 @@ struct HostVerdict {
 std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
                                      const std::vector<double>& compute_seconds);
 
-// What a second look is worth its time for: a moment's disturbance is nobody's fault. What was lost
-// stays lost; where it was too little to name a host, more may be.
-
-bool processors_in_doubt(std::span<const HostVerdict> hosts);
-bool links_in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts);
+/// Whether a second look is worth its time: a moment's disturbance is nobody's fault. What was lost
+/// stays lost; where it was too little to name a host, more may be.
+bool in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts);
 
 /// By link, what lies between its two hosts and makes neither a suspect: "messages between host1
 /// and host2 are lost or late: 5 of 80", with the first of its two directions, "host4 sends to

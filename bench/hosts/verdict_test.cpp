@@ -61,7 +61,7 @@ struct Hosts {
     }
     return text;
   }
-  bool links_doubted() const { return links_in_doubt(links, verdicts()); }
+  bool doubted() const { return in_doubt(links, verdicts()); }
   std::string why(int host) const { return verdicts().at(static_cast<std::size_t>(host)).why(); }
   std::string pairs() const {
     std::string text;
@@ -88,8 +88,7 @@ TEST(Verdict, NamesNobodyAmongEquals) {
   for (int hosts = 2; hosts <= 6; ++hosts) {
     EXPECT_EQ(Hosts(hosts).named(), "");
     EXPECT_EQ(Hosts(hosts).pairs(), "");
-    EXPECT_FALSE(processors_in_doubt(Hosts(hosts).verdicts()));
-    EXPECT_FALSE(Hosts(hosts).links_doubted());
+    EXPECT_FALSE(Hosts(hosts).doubted());
   }
   EXPECT_THAT(Hosts(1).verdicts(), IsEmpty());
 }
@@ -102,7 +101,7 @@ TEST(Verdict, NamesTheSlowLinkAndNotItsPartners) {
       EXPECT_EQ(found.why(slow),
                 "its link sends 10 % and receives 10 % of the others' median (look at cable, port, "
                 "driver)");
-      EXPECT_TRUE(found.links_doubted());
+      EXPECT_TRUE(found.doubted());
     }
   }
 }
@@ -125,8 +124,7 @@ TEST(Verdict, NamesTheSlowProcessorAlsoOfTwo) {
     const Hosts found = Hosts(hosts).processor(1, 0.8);
     EXPECT_EQ(found.named(), "1 processor ");
     EXPECT_THAT(found.why(1), HasSubstr("its processor runs at 50 % of the others' median"));
-    EXPECT_TRUE(processors_in_doubt(found.verdicts()));
-    EXPECT_FALSE(found.links_doubted());
+    EXPECT_TRUE(found.doubted());
   }
 }
 
@@ -169,8 +167,8 @@ TEST(Verdict, WhatIsLostEverywhereIsNobodysFault) {
 TEST(Verdict, FewLossesAreChance) {
   const Hosts found = Hosts(4).losses([](int from, int to) { return from == 1 && to > 1 ? 1 : 0; });
   EXPECT_EQ(found.named(), "");
-  EXPECT_TRUE(found.links_doubted()) << "but worth a second look";
-  EXPECT_FALSE(Hosts(4).losses(lost_with(1, 2)).links_doubted()) << "clear already";
+  EXPECT_TRUE(found.doubted()) << "but worth a second look";
+  EXPECT_FALSE(Hosts(4).losses(lost_with(1, 2)).doubted()) << "clear already";
 }
 
 TEST(Verdict, LateAnswersOfABusyHostAreNotLost) {
@@ -192,7 +190,7 @@ TEST(Verdict, APairThatLosesOrIsSlowIsNoHost) {
       Hosts(4).rates([](int from, int to) { return from == 3 && to == 2 ? 0.48 : 1; });
   EXPECT_EQ(slow.named(), "");
   EXPECT_EQ(slow.pairs(), "d sends to c at 48 % of the median of all pairs");
-  EXPECT_TRUE(slow.links_doubted());
+  EXPECT_TRUE(slow.doubted());
   EXPECT_EQ(Hosts(4).rates(with(2, 0.1, 1.0)).pairs(), "") << "the host is named already";
 }
 
