@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <limits>
 
@@ -56,10 +57,19 @@ double told_by(Communicator& host, double value, int root) {
   return value;
 }
 
-double seconds_of_turn(double rounds) {
-  const double begin = local_seconds();
+/// How long this thread had work to do, and no core: other threads had them.
+double queued_seconds() {
+  double ran = 0, queued = 0;
+  std::ifstream file("/proc/thread-self/schedstat");
+  return file >> ran >> queued ? 1e-9 * queued : 0.0;  // where it is not told, none of it is known
+}
+
+/// Where hosts share their cores, who waits longest for one is chance, and does not count.
+double seconds_of_turn(double rounds, bool shares_cores) {
+  const double begin = local_seconds(), queued = queued_seconds();
   work_off(rounds);
-  return local_seconds() - begin;
+  const double waited = queued_seconds() - queued, seconds = local_seconds() - begin;
+  return shares_cores ? seconds - waited : seconds;
 }
 
 /// The fastest turn of one rank among hosts that share cores: what comes and goes only slows down.
@@ -78,7 +88,7 @@ double take_turns(Communicator& host, std::vector<int> ranks, double rounds,
           await(host, before);
           host.exchange({}, before, go_on, before);
         }
-        fastest = std::min(fastest, seconds_of_turn(rounds));
+        fastest = std::min(fastest, seconds_of_turn(rounds, ranks.size() > 1));
       }
       before = rank;
       mark();
