@@ -26,8 +26,8 @@ LOOK = 30  # seconds between two looks at a program that does not end
 # Open MPI 4 removes the folder that all jobs of a user share when the last one ends, and a job that
 # is just starting there fails: "ORTE was unable to reliably start one or more daemons".
 _OWN_TMPDIR = tempfile.TemporaryDirectory(prefix="sb-", ignore_cleanup_errors=True)
-# mpirun asks root to confirm twice.
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+# A user's Python keeps what it prints until it ends; mpirun asks root to confirm twice.
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "TMPDIR": _OWN_TMPDIR.name}  # fmt: skip
 
 settings = SimpleNamespace(programs=Path("."), mpirun=["mpirun"], launcher="mpirun")  # of the command line
