@@ -55,8 +55,9 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
   for (const auto& [group, rank] : devices) highest = std::max(highest, rank);
   const auto listed =
       static_cast<int>(std::ranges::count(devices, first_group, &std::pair<int, int>::first));
+  const auto listed_in_all = static_cast<std::int64_t>(devices.size());
   const bool is_whole = listed > 0 && highest < static_cast<int>(devices.size()) &&
-                        static_cast<int>(devices.size()) % std::max(1, of_a_process) == 0;
+                        listed_in_all % std::max(std::int64_t{1}, of_a_process) == 0;
   const std::optional<int> known = is_whole && !ranks ? listed : ranks;
   TableHints of_table = hints;
   of_table.is_allreduce = !program.empty();

@@ -17,8 +17,8 @@
 namespace scalebench {
 
 struct CollectiveRun {
-  std::string program = {};  // empty: not said
-  int of_a_process = 1;      // ranks, as the method says
+  std::string program = {};       // empty: not said
+  std::int64_t of_a_process = 1;  // ranks, as the method says
   bool graph = false;
   std::set<std::pair<int, int>> devices = {};  // that are listed: group, rank
   std::set<std::string> hosts = {};            // of the first group

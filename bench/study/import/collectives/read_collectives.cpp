@@ -115,8 +115,8 @@ class Reader {
     if (!program.empty()) run_.program = program;
     if (has_method) {
       run_.graph = decimal_of(after(words, "graph:")).value_or(0) > 0;
-      run_.of_a_process = read_number<int>(after(words, "nThread")).value_or(1) *
-                          read_number<int>(after(words, "nGpus")).value_or(1);
+      run_.of_a_process = read_number<int>(after(words, "nThread")).value_or(1);
+      run_.of_a_process *= read_number<int>(after(words, "nGpus")).value_or(1);
     }
     understood(line.number, "the beginning of a run of nccl-tests");
     return true;
