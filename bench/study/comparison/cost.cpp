@@ -2,7 +2,6 @@
 #include "bench/study/comparison/cost.hpp"
 
 #include <fmt/format.h>
-#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
@@ -31,18 +30,6 @@ bool is_steps(const Cell& cell) {
   return cell.family == CellFamily::throughput && cell.row.get("origin") != "emulated";
 }
 
-/// "V100" of "NVIDIA V100 SXM2": the first word with a digit.
-std::string model_code(const std::string& gpu_model) {
-  std::string word;
-  re2::RE2::PartialMatch(gpu_model, R"(([^ ]*[0-9][^ ]*))", &word);
-  return word;
-}
-
-/// Whether the device's name has the code as a word: an L40S is no L4.
-bool is_of_model(const std::string& device, const std::string& code) {
-  return re2::RE2::PartialMatch(device, R"(\b)" + re2::RE2::QuoteMeta(code) + R"(\b)");
-}
-
 /// How many ranks an instance holds. Throws where it holds none.
 int room_of(const Instance& instance, const std::string& run_id, const ResultRow& row) {
   if (!is_cpu(row)) {
@@ -60,8 +47,8 @@ int room_of(const Instance& instance, const std::string& run_id, const ResultRow
 /// Names of devices are all that is known of them, and imports need not have any.
 void require_possible(const Cost& cost, const ResultRow& row, int each) {
   const Instance& instance = cost.instance;
-  const std::string code = model_code(instance.gpu_model), device = text_in(row, "device");
-  if (!is_cpu(row) && !device.empty() && !code.empty() && !is_of_model(device, code)) {
+  const std::string device = text_in(row, "device");
+  if (!is_cpu(row) && !device.empty() && !has_gpu(instance, device)) {
     fail<UsageError>("--instance {}: {} was measured on '{}', and the type has {}", instance.name,
                      cost.run_id, device, instance.gpu_model);
   }

@@ -2,6 +2,7 @@
 #include "bench/study/comparison/instances.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,7 @@
 namespace scalebench {
 namespace {
 
-constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6;
+constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6, kMostGbps = 1e6;
 
 /// One row of the catalog, with the place for what is wrong in it.
 class CatalogRow {
@@ -61,7 +62,10 @@ Instance instance_in(const CatalogRow& row) {
   instance.gpus = row.whole("gpus", 0, kMostGpus);
   instance.vcpus = row.whole("vcpus", 1, kMostCores);
   if (!row.optional("currency").empty()) instance.currency = row.text("currency");
-  instance.network_gbps = read_number<double>(row.optional("network_gbps")).value_or(std::nan(""));
+  instance.network_gbps = std::nan("");
+  if (!row.optional("network_gbps").empty()) {
+    instance.network_gbps = row.positive("network_gbps", kMostGbps);
+  }
   if (!row.optional("check_nodes").empty()) {
     instance.check = {row.whole("check_nodes", 1, kMostGpus), row.positive("check_bytes", 1e15),
                       row.positive("check_busbw_gb_per_s", 1e6),
@@ -98,6 +102,12 @@ std::vector<Instance> read_instances(const std::filesystem::path& path) {
 
 const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name) {
   return row_named(instances, &Instance::name, "instance", name);
+}
+
+bool has_gpu(const Instance& instance, const std::string& gpu) {
+  std::string code;  // "V100" of "NVIDIA V100 SXM2": the first word with a digit
+  re2::RE2::PartialMatch(instance.gpu_model, R"(([^ ]*[0-9][^ ]*))", &code);
+  return re2::RE2::PartialMatch(gpu, R"(\b)" + re2::RE2::QuoteMeta(code) + R"(\b)");
 }
 
 void set_price(std::vector<Instance>& catalog, const std::string& type, const std::string& text,

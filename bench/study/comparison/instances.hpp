@@ -41,6 +41,9 @@ std::vector<Instance> read_instances(const std::filesystem::path& path);
 /// Throws UsageError with the nearest name.
 const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name);
 
+/// Whether a GPU of this name is of the type's model: an L40S is no L4.
+bool has_gpu(const Instance& instance, const std::string& gpu);
+
 /// The user's own price of an hour, as of `today`. Throws UsageError.
 void set_price(std::vector<Instance>& catalog, const std::string& type, const std::string& text,
                const std::string& today);

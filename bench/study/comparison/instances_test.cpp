@@ -277,6 +277,32 @@ TEST_F(InstancesTest, NamesLineAndColumnOfWhatIsWrong) {
               HasSubstr("i.csv:3:1: name: 'a'; valid: each instance type once"));
 }
 
+TEST_F(InstancesTest, ANetworkAndACheckAreNumbersWhereTheyAreThere) {
+  const std::string header =
+      "name,gpu_model,gpus,vcpus,usd_per_hour_on_demand,network_gbps,check_nodes,check_bytes,"
+      "check_busbw_gb_per_s,check_source\n";
+  EXPECT_TRUE(std::isnan(read("a,X1,8,8,,,,,,\n", header)[0].network_gbps));
+  const Instance whole = read("a,X1,8,8,,3200,1,8,460,s\n", header)[0];
+  EXPECT_EQ(whole.network_gbps, 3200);
+  EXPECT_EQ(whole.check.busbw, 460);
+  const auto refused = [&](const char* row) {
+    return message_of<UsageError>([&] { read(row, header); });
+  };
+  EXPECT_THAT(refused("a,X1,8,8,,fast,,,,\n"), HasSubstr("'fast' is not a number"));
+  EXPECT_THAT(refused("a,X1,8,8,,0,,,,\n"), HasSubstr("i.csv:2:11: network_gbps: '0'; valid"));
+  EXPECT_THAT(refused("a,X1,8,8,,1,1,8,,s\n"), HasSubstr("check_busbw_gb_per_s"));
+  EXPECT_THAT(refused("a,X1,8,8,,1,1,8,460,\n"), HasSubstr("check_source"));
+}
+
+TEST_F(InstancesTest, TellsAGpuByTheWordOfItsModel) {
+  Instance instance;
+  instance.gpu_model = "NVIDIA L4";
+  EXPECT_TRUE(has_gpu(instance, "NVIDIA L4"));
+  EXPECT_FALSE(has_gpu(instance, "NVIDIA L40S"));
+  instance.gpu_model = "NVIDIA V100 SXM2";
+  EXPECT_TRUE(has_gpu(instance, "Tesla V100-SXM2-16GB"));
+}
+
 TEST_F(InstancesTest, RefusesAFileThatIsNoTable) {
   EXPECT_THAT(refusal("a,X,1\n"), HasSubstr("i.csv:2: 3 cells in a file of 8 columns"));
   EXPECT_THAT(refusal(std::string("a,X\0,1,8,1,1,s,2026-05-01\n", 27)),

@@ -42,6 +42,9 @@ std::vector<Fabric> read_fabrics(const std::filesystem::path& path) {
     fabric.link = text(table, row, "link");
     fabric.links = positive(table, row, "links", false);
     fabric.mesh = table.text(row, "mesh") == "yes";
+    if (!fabric.mesh && !table.text(row, "mesh").empty()) {
+      fail<UsageError>("{}: mesh: valid: yes, or nothing", table.place(row, "mesh"));
+    }
     fabric.gb_per_s = positive(table, row, "gb_per_s", false);
     fabric.nvls_gb_per_s = positive(table, row, "nvls_gb_per_s", true);
     fabric.pcie_gb_per_s = positive(table, row, "pcie_gb_per_s", false);

@@ -61,6 +61,7 @@ TEST(Fabrics, WhatIsNoneIsRefusedWithItsPlace) {
   EXPECT_EQ(refusal("a,b,c,1,,2,,24,,s\n"), "");
   EXPECT_THAT(refusal("a,b,c,0,,2,,24,,s\n"), HasSubstr("fabrics.csv:2:7: links: '0'; valid: "));
   EXPECT_THAT(refusal("a,b,c,1,,,,24,,s\n"), HasSubstr("gb_per_s: ''"));
+  EXPECT_THAT(refusal("a,b,c,1,Yes,2,,24,,s\n"), HasSubstr("fabrics.csv:2:9: mesh: valid: yes"));
   EXPECT_THAT(refusal("a,(,c,1,,2,,24,,s\n"), HasSubstr("valid: an RE2 expression"));
   EXPECT_THAT(refusal("a,b,c,1,,2,,24,,\n"), HasSubstr("source is empty"));
 }

@@ -104,16 +104,15 @@ void set_network(const std::string& text, Place& place) {
 }
 
 /// The instance type's network and check, and its GPUs where nothing names them.
-void set_instance(const std::string& name, const std::vector<Fabric>& fabrics, Subject& subject,
-                  Place& place) {
+void set_instance(const std::string& name, Subject& subject, Place& place) {
   const std::vector<Instance> catalog = read_instances(configs_folder() / "instances.csv");
   const Instance& instance = instance_named(catalog, name);
-  if (subject.gpus.empty()) subject.gpus = {instance.gpu_model};
-  if (fabric_of(fabrics, subject.gpus) != fabric_of(fabrics, {instance.gpu_model})) {
+  for (const std::string& gpu : subject.gpus) {
+    if (instance.gpus > 0 && has_gpu(instance, gpu)) continue;
     fail<UsageError>("--instance {}: it has {}, and this is of {}", name,
-                     instance.gpus > 0 ? instance.gpu_model : "no GPU",
-                     fmt::join(subject.gpus, ", "));
+                     instance.gpus > 0 ? instance.gpu_model : "no GPU", gpu);
   }
+  if (subject.gpus.empty()) subject.gpus = {instance.gpu_model};
   place.rail_gb_per_s = std::isnan(instance.network_gbps) ? 0 : instance.network_gbps / 8;
   place.gpus_of_host = instance.gpus;
   place.check = instance.check;
@@ -123,7 +122,7 @@ Place place_of(const NormalOptions& options, Subject& subject, const std::vector
   Place place;
   if (!options.network.empty()) set_network(options.network, place);
   place.memory_busbw = subject.memory_busbw;
-  if (!options.instance.empty()) set_instance(options.instance, fabrics, subject, place);
+  if (!options.instance.empty()) set_instance(options.instance, subject, place);
   if (!options.fabric.empty()) {
     place.fabric = &fabric_named(fabrics, options.fabric);
     place.fabric_is_said = true;
