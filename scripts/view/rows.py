@@ -15,7 +15,6 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def say(text: str) -> None:
-    sys.stdout.flush()  # whoever reads both has them in the order in which they were said
     print(lines(text), file=sys.stderr)  # it may quote a file
 
 
