@@ -51,19 +51,4 @@ fs::path run_meant(const fs::path& typed) {
   return newest;
 }
 
-std::string name_in(const fs::path& results, const std::string& typed) {
-  const bool latest = without_slash(typed) == kLatest;
-  const fs::path path = latest ? run_meant(results / kLatest) : run_meant(typed);
-  std::error_code elsewhere;
-  if (path.has_parent_path() && !fs::equivalent(path.parent_path(), results, elsewhere)) {
-    fail<UsageError>("{}: a run in {} is meant, by its name; --results names another folder", typed,
-                     results.string());
-  }
-  const std::string name = path.filename().string();
-  if (name.starts_with('.') || !fs::is_directory(results / name)) {
-    fail<UsageError>("{}: no such run in {}", typed, results.string());
-  }
-  return name;
-}
-
 }  // namespace scalebench

@@ -15,9 +15,6 @@ inline constexpr const char* kLatest = "latest";
 /// says nothing. Throws UsageError where there is no run.
 std::filesystem::path run_meant(const std::filesystem::path& typed);
 
-/// The same where only a run in `results` will do: its name. The run need not be readable.
-std::string name_in(const std::filesystem::path& results, const std::string& typed);
-
 // Side runs of a night, from the name of the night's own run: with the accepted build, and of the
 // suspects again.
 

@@ -3,7 +3,6 @@
 // measured beside its own.
 #include "bench/record/run_name.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/record/manifest.hpp"
@@ -37,8 +36,6 @@ TEST(RunMeant, LatestIsTheNewestRunOfAFolder) {
   }
   EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / kNight);
   EXPECT_EQ(run_meant(folder.path() / "latest" / ""), folder.path() / kNight);
-  EXPECT_EQ(name_in(folder.path(), "latest"), kNight);
-  EXPECT_EQ(name_in(folder.path(), "latest/"), kNight);
   fs::create_directories(folder.path() / "latest");
   EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / "latest") << "a folder called so";
 }
@@ -52,22 +49,6 @@ TEST(RunMeant, LatestIsNoSideRunOfANight) {
     EXPECT_TRUE(is_side_run(name));
   }
   EXPECT_EQ(run_meant(folder.path() / "latest"), folder.path() / kNight);
-}
-
-TEST(NameIn, IsThatOfARunOfTheFolder) {
-  const TemporaryFolder results, elsewhere;
-  const fs::path night = results.path() / kNight;
-  fs::create_directories(night);  // it may be damaged
-  make_run(elsewhere.path() / "other");
-  for (const std::string& typed :
-       {std::string(kNight), std::string(kNight) + "/", night.string(), night.string() + "/"}) {
-    EXPECT_EQ(name_in(results.path() / "", typed), kNight) << typed;
-  }
-  const auto refusal = [&](const std::string& typed) {
-    return message_of<UsageError>([&] { name_in(results.path(), typed); });
-  };
-  EXPECT_THAT(refusal("none"), testing::StartsWith("none: no such run in "));
-  EXPECT_THAT(refusal((elsewhere / "other").string()), testing::HasSubstr("is meant, by its name"));
 }
 
 }  // namespace

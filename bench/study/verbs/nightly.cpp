@@ -273,7 +273,7 @@ std::string last_night(const fs::path& results) {
 ExitCode accept(const NightsOptions& options) {
   const bool last = options.run.empty() || options.run == kLatest;
   const std::string run =
-      last ? last_night(options.results) : name_in(options.results, options.run);
+      last ? last_night(options.results) : run_meant(options.run).filename().string();
   Console console(/*speaks=*/true, /*quiet=*/false);
   // A night that runs beside the build of before would go on with this one.
   const std::optional<FolderLock> lock = only_night(options.results, console);
