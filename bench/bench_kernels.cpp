@@ -55,7 +55,8 @@ void require_repetitions(std::string_view argument) {
 KernelOptions parse(int argc, char** argv) {
   KernelOptions options;
   CLI::App app("What one core and one device can do, kernel by kernel", "bench_kernels");
-  app.add_option("--out", options.report.out, "append rows to DIR/kernels.csv and DIR/samples.csv")
+  app.add_option("--out", options.report.out,
+                 "also write kernels.csv and samples.csv into this new folder")
       ->type_name("DIR");
   add_choice(app, "--device", options.devices.device, kDevices,
              "auto (cpu, and cuda where there is one), cpu or cuda");

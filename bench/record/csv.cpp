@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writing half: cells, the header check, and one write(2) a row.
-// A write that the disk cuts short is taken back, so that every line of the file is a whole row.
+// The writing half: cells, and one write(2) a row.
 #include "bench/record/csv.hpp"
 
 #include <fcntl.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -52,47 +49,6 @@ bool is_plain(std::string_view text) {
                              [](char c) { return c >= ' ' && c < '\x7f' && c != ',' && c != '"'; });
 }
 
-/// Writes all of `text` or nothing. Returns 0 or the errno of the failure.
-int write_whole(int descriptor, std::string_view text) {
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t n = ::write(descriptor, text.data() + written, text.size() - written);
-    if (n >= 0) {
-      written += static_cast<std::size_t>(n);
-    } else if (errno != EINTR) {
-      const int reason = errno;
-      struct stat now {};
-      if (written > 0 && ::fstat(descriptor, &now) == 0 && S_ISREG(now.st_mode)) {
-        // Nothing better can be done when this fails too: readers drop a torn last line.
-        [[maybe_unused]] const int ignored =
-            ::ftruncate(descriptor, now.st_size - static_cast<off_t>(written));
-      }
-      return reason;
-    }
-  }
-  return 0;
-}
-
-std::string read_at(int descriptor, off_t offset, std::size_t size) {
-  std::string text(size, '\0');
-  const ssize_t n = ::pread(descriptor, text.data(), size, offset);
-  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  return text;
-}
-
-/// Where the last whole line ends, in bytes from the start.
-off_t end_of_whole_lines(int descriptor, off_t size) {
-  constexpr off_t kBlock = 65536;
-  for (off_t end = size; end > 0;) {
-    const off_t begin = end > kBlock ? end - kBlock : 0;
-    const std::string block = read_at(descriptor, begin, static_cast<std::size_t>(end - begin));
-    const std::size_t newline = block.rfind('\n');
-    if (newline != std::string::npos) return begin + static_cast<off_t>(newline) + 1;
-    end = begin;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::string csv_cell(std::string_view text) {
@@ -127,22 +83,12 @@ std::string csv_line(const std::vector<std::string>& cells) {
 CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns)
     : path_(path),
       columns_(columns.size()),
-      descriptor_(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666)) {
-  if (!descriptor_.is_open())
-    refuse_write(fmt::format("cannot open '{}' for writing", path.string()), errno);
-  const int descriptor = descriptor_.number();
-  const std::string header = csv_line(columns);
-  const std::string what = fmt::format("cannot append to '{}'", path.string());
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) refuse_write(what, errno);
-  const off_t size = S_ISREG(status.st_mode) ? status.st_size : 0;
-  const std::string found = read_at(descriptor, 0, size > 0 ? header.size() : 0);
-  // A crash may have cut the header itself; any other beginning is somebody else's file.
-  if (!header.starts_with(found)) fail("{}: it has another header; choose another folder", what);
-  const off_t whole = end_of_whole_lines(descriptor, size);
-  if (whole != size && ::ftruncate(descriptor, whole) != 0) refuse_write(what, errno);
-  const int reason = whole == 0 ? write_whole(descriptor, header) : 0;
-  if (reason != 0) refuse_write(what, reason);
+      descriptor_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+  if (!descriptor_.is_open() && errno == EEXIST) {
+    fail<UsageError>("'{}' is there already; choose another folder with --out", path.string());
+  }
+  if (!descriptor_.is_open()) refuse_write(fmt::format("cannot make '{}'", path.string()), errno);
+  append(columns);
 }
 
 void CsvWriter::append(const std::vector<std::string>& cells) {
@@ -150,22 +96,9 @@ void CsvWriter::append(const std::vector<std::string>& cells) {
     fail("'{}' has {} columns, the row has {} cells", path_.string(), columns_, cells.size());
   }
   const std::string line = csv_line(cells);
-  const int reason = write_whole(descriptor_.number(), line);
+  const int reason = write_all(descriptor_.number(), line);
   if (reason == 0) return;
   refuse_write(fmt::format("cannot write a row to '{}'", path_.string()), reason, line.size());
-}
-
-void CsvWriter::sync() {
-  if (::fsync(descriptor_.number()) == 0 || errno == EINVAL) return;  // EINVAL: no file that could
-  if (means_disk_full(errno)) fail<DiskFull>("'{}': {}", path_.string(), std::strerror(errno));
-  fail("cannot sync '{}': {}", path_.string(), std::strerror(errno));
-}
-
-std::string csv_text(const std::vector<std::string>& columns,
-                     const std::vector<const std::vector<std::string>*>& rows) {
-  std::string text = csv_line(columns);
-  for (const std::vector<std::string>* const row : rows) text += csv_line(*row);
-  return text;
 }
 
 }  // namespace scalebench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appending rows to a CSV file so that a crash loses none that was written: RFC 4180, one write(2)
-// a row, header only in a new file. And reading one back, by column name.
+// Writing a new CSV file row by row, so that a crash loses none that was written: RFC 4180, one
+// write(2) a row. And reading one back, by column name.
 #pragma once
 
 #include <filesystem>
@@ -22,16 +22,14 @@ std::string csv_line(const std::vector<std::string>& cells);
 
 class CsvWriter {
  public:
-  /// Opens `path` for appending and writes the header if the file is new or empty. Throws Error
-  /// (path and reason) when it cannot be opened or has another header, DiskFull when it is that.
+  /// Makes `path` with its header. Throws UsageError when it is there already, since of two
+  /// programs with one folder one gets it; Error (path and reason) when it cannot be made, DiskFull
+  /// when it is that.
   CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& columns);
 
   /// Writes one row with one write(2). `cells` has one entry per column. Throws Error with the path
-  /// when that fails; the file then ends after the last whole row.
-  /// DiskFull when it is that.
+  /// when that fails, DiskFull when it is that; the file then ends after the last whole row.
   void append(const std::vector<std::string>& cells);
-  /// Makes what was appended survive a power cut. Throws Error with the path.
-  void sync();
 
  private:
   std::filesystem::path path_;
@@ -42,10 +40,6 @@ class CsvWriter {
 /// Our own files end each line; a last one without its end was cut short by a crash. Other programs
 /// may leave that end away.
 enum class LastLine { must_end, may_lack_its_end };
-
-/// A whole file: header and rows.
-std::string csv_text(const std::vector<std::string>& columns,
-                     const std::vector<const std::vector<std::string>*>& rows);
 
 /// Where a CSV file is to be read: `path`, or `path`.gz where only that is there.
 std::filesystem::path csv_file(const std::filesystem::path& path);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,16 +23,27 @@ namespace {
 
 constexpr std::string_view kTemporaryMark = ".tmp-";
 
-bool write_and_sync(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(descriptor, text.data(), text.size());
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return ::fsync(descriptor) == 0;
-}
-
 }  // namespace
+
+int write_all(int descriptor, std::string_view text) {
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t n = ::write(descriptor, text.data() + written, text.size() - written);
+    if (n >= 0) {
+      written += static_cast<std::size_t>(n);
+    } else if (errno != EINTR) {
+      const int reason = errno;
+      struct stat now {};
+      if (written > 0 && ::fstat(descriptor, &now) == 0) {
+        // Nothing better can be done when this fails too: readers drop a torn last line.
+        [[maybe_unused]] const int ignored =
+            ::ftruncate(descriptor, now.st_size - static_cast<off_t>(written));
+      }
+      return reason;
+    }
+  }
+  return 0;
+}
 
 std::string read_file(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -57,10 +69,12 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
   const std::string what = fmt::format("cannot write '{}'", path.string());
   const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file.is_open()) refuse_write(what, errno);
-  const bool done =
-      write_and_sync(file.number(), text) && ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!done) {
-    const int reason = errno;
+  int reason = write_all(file.number(), text);
+  const auto stands = [&] {
+    return ::fsync(file.number()) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
+  };
+  if (reason == 0 && !stands()) reason = errno;
+  if (reason != 0) {
     ::unlink(temporary.c_str());
     refuse_write(what, reason, text.size());
   }

@@ -38,6 +38,10 @@ void require_space(const std::filesystem::path& folder, std::uintmax_t bytes);
 /// The bytes of a file. Throws UsageError (path and reason) when it cannot be read.
 std::string read_file(const std::filesystem::path& path);
 
+/// Writes all of `text` at the end of a file, or takes back what of it was written. Returns 0 or
+/// the errno of the failure.
+int write_all(int descriptor, std::string_view text);
+
 /// Replaces `path` by `text`: temporary file in the same folder, fsync, rename, fsync of the
 /// folder. Throws Error (path and reason), DiskFull when it is that; the old file, if any, is then
 /// untouched.

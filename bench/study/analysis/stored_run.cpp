@@ -242,9 +242,9 @@ std::vector<std::string> recover_run(const fs::path& run, const std::vector<Plan
 }
 
 std::string csv_text(const Schema& schema, const std::vector<ResultRow>& rows) {
-  std::vector<const std::vector<std::string>*> cells;
-  for (const ResultRow& row : rows) cells.push_back(&row.cells());
-  return csv_text(schema.columns, cells);
+  std::string text = csv_line(schema.columns);
+  for (const ResultRow& row : rows) text += csv_line(row.cells());
+  return text;
 }
 
 void replace_rows(const fs::path& folder, const Schema& schema,
