@@ -18,7 +18,7 @@
 #include "bench/record/columns.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/record/result_row.hpp"
-#include "kernels/error.hpp"
+#include "bench/record/results_folder.hpp"
 
 namespace scalebench {
 namespace {
@@ -50,13 +50,9 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
   KernelReporter(KernelReportOptions options, const KernelEntries& entries)
       : options_(std::move(options)), entries_(entries), watch_(options_.device_uuid) {
     if (options_.out.empty()) return;
-    const std::filesystem::path folder = std::filesystem::absolute(options_.out).lexically_normal();
-    std::error_code problem;
-    std::filesystem::create_directories(folder, problem);
-    if (problem) fail<UsageError>("--out {}: {}", options_.out, problem.message());
-    if (options_.run_id.empty()) {
-      options_.run_id = (folder.has_filename() ? folder : folder.parent_path()).filename().string();
-    }
+    constexpr std::uintmax_t kBytesNeeded = 2'000'000;
+    const std::filesystem::path folder = own_folder(options_.out, kBytesNeeded);
+    if (options_.run_id.empty()) options_.run_id = folder.filename().string();
     cases_.emplace(folder / kernels_schema().file, kernels_schema().columns);
     samples_.emplace(folder / samples_schema().file, samples_schema().columns);
   }

@@ -64,8 +64,8 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
   if (!ranks.first()) return;
   std::filesystem::path folder = options_.out;
   if (options_.run_id.empty()) {
-    const ResultsFolder made = ResultsFolder::at(folder, kBytesNeeded);
-    options_.run_id = made.run_id();
+    options_.run_id = own_folder(folder, kBytesNeeded).filename().string();
+    make_files(folder);
     manifest_ = std::make_unique<Manifest>();
     Manifest& manifest = *manifest_;
     manifest.run_id = options_.run_id;
@@ -90,9 +90,14 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
     unfinished_ = folder / kUnfinishedFile;
     write_file_atomically(*unfinished_, "removed by the program when it has come to its end\n");
     write_placement(folder, placement);
+    make_files(folder);
   }
-  case_file_.emplace(folder / cases_.file, cases_.columns);
+}
+
+void Recorder::make_files(const std::filesystem::path& folder) {
+  // First what all benchmarks have: of two with one folder, the second stops here.
   sample_file_.emplace(folder / samples_schema().file, samples_schema().columns);
+  case_file_.emplace(folder / cases_.file, cases_.columns);
 }
 
 Recorder::~Recorder() = default;

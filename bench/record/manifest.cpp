@@ -6,7 +6,6 @@
 #include "bench/record/file.hpp"
 #include "bench/record/json_members.hpp"
 #include "bench/record/result_row.hpp"
-#include "bench/record/results_folder.hpp"
 #include "bench/record/seal.hpp"
 #include "bench/record/suspects.hpp"
 
@@ -213,12 +212,6 @@ std::vector<RankPlace> read_placement(const std::filesystem::path& folder) {
 }
 
 Manifest read_manifest(const std::filesystem::path& folder) {
-  if (is_only_taken(folder)) {
-    fail<UsageError>(
-        "{} is empty: a run is beginning in this folder, or was killed when it did; in that case "
-        "remove the folder",
-        (folder / kManifestFile).string());
-  }
   return read_document(folder / kManifestFile, "a manifest",
                        [](const json& object) { return object.get<Manifest>(); });
 }

@@ -42,11 +42,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRemedy = "choose another folder with --out";
 
-/// Names become parts of paths.
-void require_plain(std::string_view kind, std::string_view name) {
-  if (!is_plain_name(name)) fail<UsageError>("{} name '{}': expected {}", kind, name, kPlainNames);
-}
-
 void make_with_parents(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -59,31 +54,7 @@ void make_with_parents(const fs::path& folder) {
   }
 }
 
-/// Makes exactly this folder: false when it is there already.
-bool make_new(const fs::path& folder) {
-  if (::mkdir(folder.c_str(), 0777) == 0) return true;
-  if (errno == EEXIST) return false;
-  fail<UsageError>("cannot make the results folder '{}': {}; {}", folder.string(),
-                   std::strerror(errno), kRemedy);
-}
-
-/// Of two runs that were given the same folder, one gets it.
-void claim(const fs::path& folder) {
-  const fs::path manifest = folder / "manifest.json";
-  const Descriptor file(::open(manifest.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.is_open()) return;
-  if (errno == EEXIST) {
-    fail<UsageError>("another run has just begun in '{}'; {}", folder.string(), kRemedy);
-  }
-  fail<UsageError>("cannot make '{}': {}; {}", manifest.string(), std::strerror(errno), kRemedy);
-}
-
 }  // namespace
-
-bool is_only_taken(const fs::path& folder) {
-  std::error_code none;
-  return fs::file_size(folder / "manifest.json", none) == 0 && !fs::exists(folder / "COMPLETE");
-}
 
 void require_room(const fs::path& folder, std::uintmax_t bytes_needed) {
   // Asking by writing: permissions, read-only mounts and quotas in one question.
@@ -106,20 +77,23 @@ void require_room(const fs::path& folder, std::uintmax_t bytes_needed) {
   }
 }
 
-ResultsFolder ResultsFolder::create(const fs::path& parent, std::string_view study,
-                                    std::uintmax_t bytes_needed) {
-  require_plain("study", study);
-  make_with_parents(parent);
-  require_room(parent, bytes_needed);
-  std::random_device random;
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    const std::string name = fmt::format("{}-{}-{:06x}", utc_name(), study, random() & 0xffffffU);
-    if (make_new(parent / name)) return ResultsFolder(parent / name);
+std::string new_run_name(std::string_view study) {
+  if (!is_plain_name(study)) {
+    fail<UsageError>("study name '{}': expected {}", study, kPlainNames);
   }
-  fail("100 random names in '{}' were all taken", parent.string());
+  return fmt::format("{}-{}-{:06x}", utc_name(), study, std::random_device()() & 0xffffffU);
 }
 
-ResultsFolder ResultsFolder::at(const fs::path& folder, std::uintmax_t bytes_needed) {
+fs::path new_run_folder(const fs::path& parent, std::string_view study,
+                        std::uintmax_t bytes_needed) {
+  fs::path folder = parent / new_run_name(study);
+  make_with_parents(parent);
+  require_room(parent, bytes_needed);
+  while (!fs::create_directory(folder)) folder = parent / new_run_name(study);
+  return folder;
+}
+
+fs::path own_folder(const fs::path& folder, std::uintmax_t bytes_needed) {
   // Its name stands in each row, where a line break cannot.
   if (std::ranges::any_of(folder.string(), [](unsigned char letter) { return letter < ' '; })) {
     fail<UsageError>("'{}' has a control character in its name; {}", folder.string(), kRemedy);
@@ -135,31 +109,8 @@ ResultsFolder ResultsFolder::at(const fs::path& folder, std::uintmax_t bytes_nee
     }
   }
   require_room(folder, bytes_needed);
-  claim(folder);
   // "runs/a/", "." and ".." have a last component only once they are spelled out.
-  return ResultsFolder(fs::canonical(folder));
-}
-
-ResultsFolder ResultsFolder::of_run(const fs::path& folder) {
-  if (!fs::exists(folder / "manifest.json")) {
-    fail<UsageError>("'{}' is no run: it has no manifest.json", folder.string());
-  }
-  return ResultsFolder(fs::canonical(folder));
-}
-
-void ResultsFolder::release() const {
-  std::error_code error;
-  const fs::path manifest = path_ / "manifest.json";
-  if (fs::file_size(manifest, error) == 0 && !error) fs::remove(manifest, error);
-}
-
-fs::path ResultsFolder::make_launch(int number, std::string_view name) const {
-  require_plain("launch", name);
-  fs::path folder = path_ / "launches";
-  make_with_parents(folder);
-  folder /= fmt::format("{:03}-{}", number, name);
-  if (!make_new(folder)) fail("the launch folder '{}' is there already", folder.string());
-  return folder;
+  return fs::canonical(folder);
 }
 
 namespace {

@@ -26,38 +26,19 @@ inline constexpr std::string_view kPlainNames =
 /// `name` as one that is: lower case, at most 48 of [a-z0-9._-], no dot first.
 std::string plain_name(const std::string& name);
 
-class ResultsFolder {
- public:
-  /// Makes `parent/<YYYYMMDDTHHMMSSZ>-<study>-<6 hex digits>/`, always a new one, and `parent` if
-  /// need be. `study` consists of [a-z0-9._-]. `bytes_needed` must be free.
-  static ResultsFolder create(const std::filesystem::path& parent, std::string_view study,
-                              std::uintmax_t bytes_needed);
+/// "20260301T040506Z-smoke-0a1b2c": UTC, the study's name, six hex digits of chance. Throws
+/// UsageError unless `study` is a plain name.
+std::string new_run_name(std::string_view study);
 
-  /// The folder that the user names with --out: made when it is not there; refused when another run
-  /// has left its manifest or a CSV in it.
-  static ResultsFolder at(const std::filesystem::path& folder, std::uintmax_t bytes_needed);
+/// Makes `parent/new_run_name(study)`, always a new one, and `parent` if need be. `bytes_needed`
+/// must be free. The run is called as its folder.
+std::filesystem::path new_run_folder(const std::filesystem::path& parent, std::string_view study,
+                                     std::uintmax_t bytes_needed);
 
-  /// A run that is there already, to go on with it. Throws UsageError unless `folder` is one.
-  static ResultsFolder of_run(const std::filesystem::path& folder);
-
-  /// Gives the manifest's place back, which `at` has taken: for what is made of runs and is none
-  /// itself (a comparison, a prediction), once its own files keep others out.
-  void release() const;
-
-  const std::filesystem::path& path() const { return path_; }
-  /// Last component of the path.
-  std::string run_id() const { return path_.filename().string(); }
-  /// Makes `launches/<NNN>-<name>/`, always a new one. `name` consists of [a-z0-9._-].
-  std::filesystem::path make_launch(int number, std::string_view name) const;
-
- private:
-  explicit ResultsFolder(std::filesystem::path path) : path_(std::move(path)) {}
-  std::filesystem::path path_;
-};
-
-/// Whether a run has only taken the folder: nothing is known of it yet, or ever, where it was
-/// killed then.
-bool is_only_taken(const std::filesystem::path& folder);
+/// The folder that the user names with --out, spelled out: made when it is not there; refused when
+/// a run has left its manifest or a CSV in it. Of two that come at once, the first to make its lock
+/// or its first CSV gets it.
+std::filesystem::path own_folder(const std::filesystem::path& folder, std::uintmax_t bytes_needed);
 
 /// A file in a launch's folder for as long as its program has not come to its end: an exit code
 /// alone may be that of a rank which a library has ended with exit(0), or of a launcher that lost

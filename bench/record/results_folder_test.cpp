@@ -9,14 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <limits>
+#include <optional>
 #include <regex>
 #include <string_view>
-#include <thread>
-#include <vector>
 
 #include "bench/record/file.hpp"
 #include "bench/record/testing.hpp"
@@ -37,27 +34,27 @@ TEST(UtcTime, IsTheSameEverywhere) {
 
 TEST(ResultsFolder, IsNewAndNamedByTimeStudyAndChance) {
   const TemporaryFolder parent;
-  const ResultsFolder a = ResultsFolder::create(parent / "results", "smoke", 0);
-  const ResultsFolder b = ResultsFolder::create(parent / "results", "smoke", 0);
-  EXPECT_NE(a.run_id(), b.run_id());
-  EXPECT_TRUE(fs::is_empty(a.path()));
-  EXPECT_TRUE(std::regex_match(a.run_id(), std::regex("[0-9]{8}T[0-9]{6}Z-smoke-[0-9a-f]{6}")));
-  EXPECT_EQ(a.path(), parent.path() / "results" / a.run_id());
+  const fs::path a = new_run_folder(parent / "results", "smoke", 0);
+  const fs::path b = new_run_folder(parent / "results", "smoke", 0);
+  EXPECT_NE(a, b);
+  EXPECT_TRUE(fs::is_empty(a));
+  EXPECT_TRUE(
+      std::regex_match(a.filename().string(), std::regex("[0-9]{8}T[0-9]{6}Z-smoke-[0-9a-f]{6}")));
+  EXPECT_EQ(a.parent_path(), parent / "results");
 }
 
 TEST(ResultsFolder, RefusesNamesThatLeaveTheirPlace) {
   const TemporaryFolder parent;
   for (const char* name : {"", "..", "a/b", "A", "a b", ".hidden", "ä", "$(x)"}) {
-    EXPECT_THROW(ResultsFolder::create(parent.path(), name, 0), UsageError) << name;
+    EXPECT_THROW(new_run_folder(parent.path(), name, 0), UsageError) << name;
   }
   EXPECT_TRUE(fs::is_empty(parent.path()));
 }
 
 TEST(ResultsFolder, RefusesWhenThereIsTooLittleRoom) {
   const TemporaryFolder parent;
-  const std::string message = message_of<UsageError>([&] {
-    ResultsFolder::create(parent.path(), "smoke", std::numeric_limits<std::uintmax_t>::max());
-  });
+  const std::string message = message_of<UsageError>(
+      [&] { new_run_folder(parent.path(), "smoke", std::numeric_limits<std::uintmax_t>::max()); });
   EXPECT_THAT(message,
               AllOf(HasSubstr(parent.path().string()), HasSubstr("free"), HasSubstr("--out")));
   EXPECT_TRUE(fs::is_empty(parent.path()));
@@ -67,76 +64,29 @@ TEST(ResultsFolder, RefusesWhatCannotBeWritten) {
   const TemporaryFolder parent;
   const fs::path file = parent.write("file", "");
   for (const fs::path& bad : {file, file / "below", fs::path("/proc/none")}) {
-    EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::at(bad, 0); }),
+    EXPECT_THAT(message_of<UsageError>([&] { own_folder(bad, 0); }),
                 AllOf(HasSubstr(bad.string()), HasSubstr("--out")));
-    EXPECT_THROW(ResultsFolder::create(bad, "smoke", 0), UsageError);
+    EXPECT_THROW(new_run_folder(bad, "smoke", 0), UsageError);
   }
   // For root too, which may write in any folder of a disk.
-  EXPECT_THROW(ResultsFolder::at("/proc/self", 0), UsageError);
+  EXPECT_THROW(own_folder("/proc/self", 0), UsageError);
 }
 
-TEST(ResultsFolder, TakesTheUsersFolderAndItsName) {
+TEST(ResultsFolder, IsTheUsersWithItsName) {
   const TemporaryFolder parent;
-  const ResultsFolder folder = ResultsFolder::at(parent / "mine/first/", 0);
-  EXPECT_EQ(folder.run_id(), "first");
-  EXPECT_EQ(parent.read("mine/first/manifest.json"), "") << "only its place is taken";
-  EXPECT_THROW(ResultsFolder::at(parent / "mine/first", 0), UsageError);
+  EXPECT_EQ(own_folder(parent / "mine/first/", 0).filename(), "first");
+  EXPECT_TRUE(fs::is_empty(parent / "mine/first"));
   parent.write("second/stdout.log", "a launcher's log is no run");
-  EXPECT_EQ(ResultsFolder::at(parent / "second", 0).run_id(), "second");
-}
-
-TEST(ResultsFolder, GivesBackOnlyThePlaceOfAManifest) {
-  const TemporaryFolder parent;
-  const ResultsFolder folder = ResultsFolder::at(parent / "mine", 0);
-  folder.release();
-  EXPECT_FALSE(fs::exists(folder.path() / "manifest.json"));
-  EXPECT_NO_THROW(ResultsFolder::at(parent / "mine", 0)) << "nothing was written into it";
-  parent.write("mine/manifest.json", "{}");
-  folder.release();
-  EXPECT_EQ(parent.read("mine/manifest.json"), "{}") << "a run's own";
-}
-
-TEST(ResultsFolder, OfTwoRunsAtOnceOneGetsIt) {
-  const TemporaryFolder parent;
-  std::atomic<int> got = 0, refused = 0;
-  std::vector<std::thread> runs;
-  for (int i = 0; i < 8; ++i) {
-    runs.emplace_back([&] {
-      try {
-        ResultsFolder::at(parent / "same", 0);
-        ++got;
-      } catch (const UsageError&) {
-        ++refused;
-      }
-    });
-  }
-  for (std::thread& run : runs) run.join();
-  EXPECT_EQ(got, 1);
-  EXPECT_EQ(refused, 7);
-}
-
-TEST(ResultsFolder, GoesOnOnlyWithARun) {
-  const TemporaryFolder parent;
-  EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::of_run(parent.path()); }),
-              HasSubstr("is no run"));
+  EXPECT_EQ(own_folder(parent / "second", 0).filename(), "second");
 }
 
 TEST(ResultsFolder, KeepsOutOfAnotherRun) {
   for (const char* name : {"manifest.json", "samples.csv", "launches", "COMPLETE"}) {
     const TemporaryFolder parent;
     parent.write(name, "");
-    EXPECT_THAT(message_of<UsageError>([&] { ResultsFolder::at(parent.path(), 0); }),
+    EXPECT_THAT(message_of<UsageError>([&] { own_folder(parent.path(), 0); }),
                 AllOf(HasSubstr("already holds a run"), HasSubstr(name)));
   }
-}
-
-TEST(ResultsFolder, NumbersItsLaunches) {
-  const TemporaryFolder parent;
-  const ResultsFolder folder = ResultsFolder::at(parent.path(), 0);
-  EXPECT_EQ(folder.make_launch(7, "epoch-p4"), folder.path() / "launches/007-epoch-p4");
-  EXPECT_TRUE(fs::is_directory(folder.path() / "launches/007-epoch-p4"));
-  EXPECT_THROW(folder.make_launch(7, "epoch-p4"), Error);
-  EXPECT_THROW(folder.make_launch(8, "../x"), Error);
 }
 
 TEST(File, IsReplacedWholeOrNotAtAll) {

@@ -179,12 +179,9 @@ std::string torn_text(const std::filesystem::path& file) {
   return file.string() + ": its last line was cut short and is left out";
 }
 
-std::string launch_folder_name(const std::string& name, int attempt) {
-  return attempt == 1 ? name : fmt::format("{}.attempt{}", name, attempt);
-}
-
 fs::path launch_folder(const fs::path& run, int number, const std::string& name, int attempt) {
-  return run / "launches" / fmt::format("{:03}-{}", number, launch_folder_name(name, attempt));
+  const std::string again = attempt == 1 ? "" : fmt::format(".attempt{}", attempt);
+  return run / kLaunches / fmt::format("{:03}-{}{}", number, name, again);
 }
 
 int next_attempt(const fs::path& run, int number, const std::string& name) {

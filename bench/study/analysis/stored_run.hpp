@@ -47,7 +47,6 @@ inline constexpr const char* kTraceFile = "trace.json";
 
 /// "launches/003-allreduce-n2"; ".attempt2" is added to the folder of a second start, so that what
 /// may be left of the first one can never write into it.
-std::string launch_folder_name(const std::string& name, int attempt);
 std::filesystem::path launch_folder(const std::filesystem::path& run, int number,
                                     const std::string& name, int attempt);
 

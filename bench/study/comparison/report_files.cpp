@@ -80,11 +80,9 @@ void write_json(std::ostream& out, const CompareReport& report) {
 }
 
 std::filesystem::path write_comparison(const std::string& folder, const CompareReport& report) {
-  const ResultsFolder claimed = ResultsFolder::at(folder, kBytesNeeded);
-  const std::filesystem::path& path = claimed.path();
+  std::filesystem::path path = own_folder(folder, kBytesNeeded);
   replace_rows(path, comparison_schema(), report.comparison.rows);
   write_file_atomically(path / "compare.json", document(json_of(report)));
-  claimed.release();
   return path;
 }
 

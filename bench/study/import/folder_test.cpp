@@ -32,17 +32,16 @@ TEST(ImportFolder, IsReadAsAStoredRunWithItsLaunchesAndCells) {
     record.note = "a.txt";
   }
   const TemporaryFolder scratch;
-  const ResultsFolder folder = ResultsFolder::at(scratch / "run", 1000);
-  manifest.run_id = folder.run_id();
+  const std::filesystem::path& folder = scratch.path();
   manifest.origin = "imported";
   write_import(folder, imported_rows(launches, allreduce_schema(), {"run", "imported"}),
                allreduce_schema(), manifest);
 
-  const StoredRun run = read_stored_run(folder.path(), WithSamples::yes);
+  const StoredRun run = read_stored_run(folder, WithSamples::yes);
   EXPECT_EQ(run.manifest.status, "complete");
   ASSERT_TRUE(run.manifest.import.has_value());
   EXPECT_EQ(run.manifest.import->files.at(0).launches, (std::vector<int>{1, 2}));
-  EXPECT_EQ(file_hashes(folder.path()), run.manifest.files);
+  EXPECT_EQ(file_hashes(folder), run.manifest.files);
   const std::vector<Cell> cells = cells_of(run);
   ASSERT_EQ(cells.size(), 2U);
   for (const Cell& cell : cells) {

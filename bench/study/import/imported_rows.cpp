@@ -212,9 +212,8 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
   return rows;
 }
 
-void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
+void write_import(const std::filesystem::path& run, const ImportedRows& rows, const Schema& schema,
                   Manifest manifest) {
-  const std::filesystem::path& run = folder.path();
   write_manifest(run, manifest);
   write_launch_rows(run, rows.launches);
   replace_rows(run, schema, rows.cases);

@@ -4,12 +4,12 @@
 // fresh start of the program and the unit of every comparison.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "bench/record/manifest.hpp"
 #include "bench/record/result_row.hpp"
-#include "bench/record/results_folder.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/import/imported_case.hpp"
 
@@ -48,7 +48,7 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
 /// Writes samples.csv, the case file, summary.csv and scaling.csv where the rows have a base for
 /// them, losses.csv where they have states, the rows of each launch in launches/, and, last, the
 /// manifest. Then the folder is sealed.
-void write_import(const ResultsFolder& folder, const ImportedRows& rows, const Schema& schema,
+void write_import(const std::filesystem::path& run, const ImportedRows& rows, const Schema& schema,
                   Manifest manifest);
 
 /// Why epochs on one and on several ranks make no speedup, and what would help; empty where they do

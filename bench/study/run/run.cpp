@@ -47,7 +47,7 @@ std::uintmax_t bytes_in(const fs::path& folder) {
 
 FitModel allreduce_fit_model() { return {work_by_line}; }
 
-StudyRun::StudyRun(ResultsFolder folder, FolderLock lock, std::vector<PlannedLaunch> plan,
+StudyRun::StudyRun(fs::path folder, FolderLock lock, std::vector<PlannedLaunch> plan,
                    LaunchSettings settings, Manifest manifest, Console& console)
     : folder_(std::move(folder)),
       lock_(std::move(lock)),
@@ -166,8 +166,9 @@ std::optional<StudyRun::Begun> StudyRun::begin(std::size_t place, const std::str
   }
   record.attempt = next_attempt(folder(), launch.number, launch.name);
   // As typed from here: a command with another machine's absolute path helps nobody.
-  const fs::path own = fs::proximate(
-      folder_.make_launch(launch.number, launch_folder_name(launch.name, record.attempt)));
+  const fs::path own =
+      fs::proximate(launch_folder(folder(), launch.number, launch.name, record.attempt));
+  fs::create_directories(own);
   PlannedLaunch timed = launch;
   timed.guess_seconds = expected_seconds(launch) / share;
   timed.most_seconds /= share;
@@ -310,17 +311,17 @@ StudyRun open_study(const ResolvedStudy& study, Console& console) {
   const auto first = std::ranges::find(study.plan, "", &PlannedLaunch::skipped_because);
   if (first != study.plan.end()) require_launcher(started_by(*first, study.settings));
   const HostSurvey survey = look_at_hosts(usable, study.plan, study.binaries, console);
-  const ResultsFolder folder =
-      options.out.empty() ? ResultsFolder::create(options.results, study.config.name, kBytesNeeded)
-                          : ResultsFolder::at(options.out, kBytesNeeded);
-  FolderLock lock(folder.path());
-  usable.run_id = folder.run_id();
+  const fs::path folder = options.out.empty()
+                              ? new_run_folder(options.results, study.config.name, kBytesNeeded)
+                              : own_folder(options.out, kBytesNeeded);
+  FolderLock lock(folder);
+  usable.run_id = folder.filename().string();
   Manifest manifest = manifest_of(study, usable);
   if (options.job) console.note(describe(*options.job));
   for (const Warning& warning : manifest.warnings) console.warn(warning.text, warning.remedy);
-  write_inputs(folder.path(), study, manifest);
+  write_inputs(folder, study, manifest);
   if (!survey.hosts.empty()) manifest.hosts = found_hosts(survey);
-  write_manifest(folder.path(), manifest);
+  write_manifest(folder, manifest);
   return {folder, std::move(lock), study.plan, usable, std::move(manifest), console};
 }
 
@@ -389,18 +390,21 @@ void require_startable(const StoredPlan& plan, const Manifest& manifest) {
 }  // namespace
 
 StudyRun reopen_study(const ResumeOptions& options, Console& console) {
-  ResultsFolder folder = ResultsFolder::of_run(options.run);
-  FolderLock lock(folder.path());
-  require_not_sealed(folder.path());
-  Manifest manifest = read_manifest(folder.path());
-  require_same_inputs(folder.path(), manifest);
-  if (const int ended = end_launches_in(folder.path()); ended > 0) {
+  if (!fs::exists(options.run / "manifest.json")) {
+    fail<UsageError>("'{}' is no run: it has no manifest.json", options.run.string());
+  }
+  const fs::path folder = fs::canonical(options.run);
+  FolderLock lock(folder);
+  require_not_sealed(folder);
+  Manifest manifest = read_manifest(folder);
+  require_same_inputs(folder, manifest);
+  if (const int ended = end_launches_in(folder); ended > 0) {
     console.note(fmt::format("ended {} processes of a launch that outlived its study", ended));
   }
-  StoredPlan plan = read_plan(folder.path());
+  StoredPlan plan = read_plan(folder);
   const std::map<std::string, std::string> binaries =
       hashes_of_programs(plan.launches, programs_folder());
-  require_same_build(folder.path(), manifest, binaries);
+  require_same_build(folder, manifest, binaries);
   supersede(manifest, !options.accept);
   require_startable(plan, manifest);
   manifest.finished_utc.clear();
@@ -408,18 +412,18 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   manifest.files.clear();
   manifest.resumptions.push_back({utc_label(), options.command});
   manifest.pair.clear();  // the other run of the pair is not measured beside what comes now
-  for (const std::string& line : recover_run(folder.path(), plan.launches, manifest))
-    console.note(line);
-  write_manifest(folder.path(), manifest);
+  for (const std::string& line : recover_run(folder, plan.launches, manifest)) console.note(line);
+  write_manifest(folder, manifest);
 
   LaunchSettings settings = std::move(plan.settings);
   settings.programs = programs_folder();
   settings.run_id = manifest.run_id;
   const HostSurvey survey = look_at_hosts(settings, plan.launches, binaries, console);
   if (!survey.hosts.empty()) manifest.hosts = found_hosts(survey);
-  write_manifest(folder.path(), manifest);
-  return {std::move(folder),   std::move(lock),     std::move(plan.launches),
-          std::move(settings), std::move(manifest), console};
+  write_manifest(folder, manifest);
+  return {
+      folder, std::move(lock), std::move(plan.launches), std::move(settings), std::move(manifest),
+      console};
 }
 
 }  // namespace scalebench

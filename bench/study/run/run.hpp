@@ -24,7 +24,7 @@ namespace scalebench {
 class StudyRun {
  public:
   /// `manifest` is what the folder's manifest.json says; `lock` is held on that folder.
-  StudyRun(ResultsFolder folder, FolderLock lock, std::vector<PlannedLaunch> plan,
+  StudyRun(std::filesystem::path folder, FolderLock lock, std::vector<PlannedLaunch> plan,
            LaunchSettings settings, Manifest manifest, Console& console);
 
   /// Starts every launch that has not ended. Returns early when `stop` becomes true. After each
@@ -50,7 +50,7 @@ class StudyRun {
   /// run that is `whole` the seal too: nothing may be written any more. Throws DiskFull as measure.
   void close(bool whole);
 
-  const std::filesystem::path& folder() const { return folder_.path(); }
+  const std::filesystem::path& folder() const { return folder_; }
   const Manifest& manifest() const { return manifest_; }
   /// The rows of one file that close has made.
   std::vector<ResultRow> table(const Schema& schema) const;
@@ -69,7 +69,7 @@ class StudyRun {
   double seconds_left(std::size_t next) const;
   double expected_seconds(const PlannedLaunch& launch) const;
 
-  ResultsFolder folder_;
+  std::filesystem::path folder_;
   FolderLock lock_;
   std::vector<PlannedLaunch> plan_;
   LaunchSettings settings_;

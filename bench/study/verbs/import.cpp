@@ -14,6 +14,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/record/file.hpp"
+#include "bench/record/results_folder.hpp"
 #include "bench/study/import/imported_rows.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "bench/study/run/setup.hpp"
@@ -177,13 +178,13 @@ ExitCode import(ImportOptions options) {
   Contents contents = read_all(options, reading, console);
   if (contents.launches.empty()) return ExitCode::nothing_measured;
   require_cases(contents.launches);
-  const ResultsFolder folder =
-      options.out.empty() ? ResultsFolder::create(options.results, "import", kBytesNeededToImport)
-                          : ResultsFolder::at(options.out, kBytesNeededToImport);
-  const ImportedRows rows =
-      imported_rows(contents.launches, *reading.schema, {folder.run_id(), origin});
+  const std::filesystem::path folder =
+      options.out.empty() ? new_run_folder(options.results, "import", kBytesNeededToImport)
+                          : own_folder(options.out, kBytesNeededToImport);
   Manifest manifest;
-  manifest.run_id = folder.run_id();
+  manifest.run_id = folder.filename().string();
+  const ImportedRows rows =
+      imported_rows(contents.launches, *reading.schema, {manifest.run_id, origin});
   manifest.study = "import";
   manifest.origin = origin;
   manifest.started_utc = utc_label();
@@ -197,7 +198,7 @@ ExitCode import(ImportOptions options) {
   console.result(import_table(rows.cases));
   const std::string no_speedup = why_no_speedup(rows);
   if (!no_speedup.empty()) console.warn(printable(no_speedup));
-  console.note(fmt::format("results: {}", folder.path().string()));
+  console.note(fmt::format("results: {}", folder.string()));
   return contents.incomplete ? ExitCode::incomplete : ExitCode::ok;
 }
 

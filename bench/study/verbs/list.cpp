@@ -11,7 +11,6 @@
 #include "bench/program/transports.hpp"
 #include "bench/record/csv.hpp"
 #include "bench/record/result_row.hpp"
-#include "bench/record/results_folder.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "bench/study/import/presets.hpp"
@@ -163,9 +162,8 @@ Listing list_catalog(const fs::path& file, std::vector<std::string_view> in_brie
   return listing;
 }
 
-/// The runs in a folder, oldest first; folders without a manifest are no runs, nor those that one
-/// has only taken. Of a run that cannot be read (its status is `damaged`) or whose rows cannot, a
-/// remark says why; the cells are empty.
+/// The runs in a folder, oldest first; folders without a manifest are no runs. Of a run that cannot
+/// be read (its status is `damaged`) or whose rows cannot, a remark says why; the cells are empty.
 Listing list_runs(const fs::path& results) {
   Listing listing{
       {"run", "study", "started_utc", "status", "origin", "cells", "measured", "launches", "files"},
@@ -175,8 +173,7 @@ Listing list_runs(const fs::path& results) {
   std::error_code error;
   std::vector<fs::path> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(results, error)) {
-    const bool is_run = fs::exists(entry.path() / "manifest.json");
-    if (is_run && !is_only_taken(entry.path())) folders.push_back(entry.path());
+    if (fs::exists(entry.path() / "manifest.json")) folders.push_back(entry.path());
   }
   if (error) fail<UsageError>("{}: {}", results.string(), error.message());
   // A folder's name begins with the time.

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/help.hpp"
@@ -66,9 +65,7 @@ NightSetup setup_of(NightlyOptions& options) {
     fail<UsageError>("--launches {}: valid: {} or more; two builds are compared in so many rounds",
                      setup.config.launches, kFewestRounds);
   }
-  const std::string name = fmt::format("{}-{}-{:06x}", utc_name(), setup.config.name,
-                                       std::random_device()() & 0xffffffU);
-  setup.options.out = (options.results / name).string();
+  setup.options.out = (options.results / new_run_name(setup.config.name)).string();
   setup.accepted = accepted_tonight(options.results, setup.config.name, setup.plan);
   setup.beside = setup.accepted.build;
   if (options.inject.empty()) return setup;
@@ -87,7 +84,7 @@ NightSetup setup_of(NightlyOptions& options) {
 /// The run as far as it came; where nothing was measured, what is known without.
 Manifest manifest_of(const NightSetup& setup, const std::string& started_utc) {
   const fs::path run = setup.options.out;
-  if (fs::exists(run / "manifest.json") && !is_only_taken(run)) return read_manifest(run);
+  if (fs::exists(run / "manifest.json")) return read_manifest(run);
   Manifest manifest;
   manifest.run_id = run.filename().string();
   manifest.study = setup.config.name;

@@ -105,7 +105,7 @@ std::vector<CaseOfRun> cases_of(const PredictOptions& options, const StoredRun& 
 /// not written into.
 fs::path folder_for(const PredictOptions& options, const Manifest& manifest) {
   constexpr std::uintmax_t kBytesNeededToPredict = 2'000'000;
-  if (!options.out.empty()) return ResultsFolder::at(options.out, kBytesNeededToPredict).path();
+  if (!options.out.empty()) return own_folder(options.out, kBytesNeededToPredict);
   fs::path folder = StartOptions().results / "predictions" / manifest.run_id;
   std::error_code error;
   fs::create_directories(folder, error);
@@ -149,7 +149,6 @@ ExitCode predict(const PredictOptions& options) {
   const fs::path folder = folder_for(options, run.manifest);
   // In the place of an earlier question's, as a whole: another may be asked at the same time.
   replace_rows(folder, prediction_schema(), rows);
-  if (!options.out.empty()) ResultsFolder::of_run(folder).release();
   console.result(predict_table(rows));
   if (options.figures) draw(folder, "plot_prediction.py", console);
   console.note(fmt::format("prediction: {}", folder.string()));
