@@ -2,16 +2,13 @@
 #include "bench/record/results_folder.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <random>
-#include <sstream>
 #include <system_error>
-#include <utility>
 
 #include "bench/machine/identity.hpp"
 #include "bench/record/file.hpp"
@@ -116,136 +113,30 @@ fs::path own_folder(const fs::path& folder, std::uintmax_t bytes_needed) {
 namespace {
 
 constexpr std::string_view kLockFile = ".lock";
-constexpr std::string_view kAloneFile = ".lock.alone";
 
-/// Whether all of it was written: who holds the lock.
-bool write_holder(int descriptor, const std::string& text) {
-  return ::ftruncate(descriptor, 0) == 0 &&
-         ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
-
-std::string holder_text() { return fmt::format("{} {}\n", ::getpid(), own_host_name()); }
-
-struct Holder {
-  int process = 0;
-  std::string host;
-};
-
-Holder holder_in(const fs::path& path) {
-  Holder holder;
-  try {
-    std::istringstream(read_file(path)) >> holder.process >> holder.host;
-  } catch (const UsageError&) {
-    // It has just been given back.
-  }
-  return holder;
-}
-
-/// Opens the file of a lock, and makes it. Only its owner can: whoever may read a file can lock it,
-/// and keep everybody else waiting. Not open, with errno, where it fails.
-Descriptor open_lock(const fs::path& path) {
-  return Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-}
-
-/// The inode that a path names now is the one behind the descriptor.
-bool is_still(const fs::path& path, int descriptor) {
-  struct stat there {
-  }, here{};
-  return ::stat(path.c_str(), &there) == 0 && ::fstat(descriptor, &here) == 0 &&
-         there.st_ino == here.st_ino && there.st_dev == here.st_dev;
-}
-
-std::string described(const Holder& holder) {
-  return holder.process > 0 ? fmt::format("process {} on {}", holder.process, holder.host)
-                            : std::string("another process");
-}
-
-[[noreturn]] void refuse(const fs::path& folder, const Holder& holder) {
-  const fs::path path = folder / kLockFile;
-  struct stat there {};
-  // Only its owner can open it.
-  if (::lstat(path.c_str(), &there) == 0 && there.st_uid != ::geteuid()) {
-    fail<UsageError>(
-        "'{}' is being written by user {}; wait until that has ended, or have '{}' removed where "
-        "it was killed",
-        folder.string(), there.st_uid, path.string());
-  }
-  fail<UsageError>("'{}' is being written by {}; wait until that has ended", folder.string(),
-                   described(holder));
+/// The first line of a lock's file, where its holder came to write one.
+std::string holder_in(const fs::path& path) {
+  const std::string text = read_file(path);
+  const std::string line = text.substr(0, text.find('\n'));
+  return line.empty() ? "another process" : line;
 }
 
 }  // namespace
 
-bool FolderLock::create_alone() {
-  const fs::path path = path_.parent_path() / kAloneFile;
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file.is_open() && errno == EEXIST) {
-    fail<UsageError>("'{}' is being written by {}; if that has ended, remove '{}'",
-                     path.parent_path().string(), described(holder_in(path)), path.string());
-  }
-  if (!file.is_open()) refuse_write(fmt::format("cannot make '{}'", path.string()), errno);
-  if (!write_holder(file.number(), holder_text())) {
-    const int reason = errno;
-    ::unlink(path.c_str());
-    refuse_write(fmt::format("cannot write '{}'", path.string()), reason);
-  }
-  path_ = path;
-  return alone_ = true;
-}
-
-bool FolderLock::take(const Flock& flock) {
-  while (true) {
-    descriptor_ = open_lock(path_);
-    if (!descriptor_.is_open()) {
-      const int why = errno;
-      if (why == EACCES && fs::exists(path_)) return false;  // another user's
-      refuse_write(fmt::format("cannot make '{}'", path_.string()), why);
-    }
-    const int result = flock(descriptor_.number(), LOCK_EX | LOCK_NB);
-    const int reason = errno;
-    // The holder before may have removed it between the opening and the lock.
-    if (result == 0 && is_still(path_, descriptor_.number())) {
-      // A full disk costs the name of the holder, not the lock.
-      static_cast<void>(write_holder(descriptor_.number(), holder_text()));
-      return true;
-    }
-    descriptor_ = Descriptor();
-    if (result == 0) continue;
-    if (reason == EWOULDBLOCK) return false;
-    if (reason == EINTR) continue;
-    return create_alone();
+FolderLock::FolderLock(const fs::path& folder) {
+  const fs::path path = folder / kLockFile;
+  descriptor_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!descriptor_.is_open()) refuse_write(fmt::format("cannot make '{}'", path.string()), errno);
+  if (::flock(descriptor_.number(), LOCK_EX | LOCK_NB) == 0) {
+    // A full disk costs the name of the holder, not the lock.
+    if (::ftruncate(descriptor_.number(), 0) != 0) return;
+    write_all(descriptor_.number(), fmt::format("process {} on {}\n", ::getpid(), own_host_name()));
+  } else if (errno == EWOULDBLOCK) {
+    fail<UsageError>("'{}' is being written by {}; wait until that has ended", folder.string(),
+                     holder_in(path));
   }
 }
 
-FolderLock::FolderLock(const fs::path& folder, const Flock& flock) : path_(folder / kLockFile) {
-  if (!take(flock)) refuse(folder, holder_in(path_));
-}
-
-FolderLock::~FolderLock() {
-  if (is_held()) ::unlink(path_.c_str());
-}
-
-bool FolderLock::is_held() const {
-  if (alone_) return holder_in(path_).process == ::getpid();
-  return descriptor_.is_open() && is_still(path_, descriptor_.number());
-}
-
-void FolderLock::require_held() const {
-  if (is_held()) return;
-  fail<UsageError>(
-      "'{}' is no longer the folder that this run began in: it, or its {}, was moved or removed; "
-      "what was measured is where it is now",
-      path_.parent_path().string(), path_.filename().string());
-}
-
-FolderLock::FolderLock(FolderLock&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::move(other.descriptor_)),
-      alone_(std::exchange(other.alone_, false)) {}
-
-bool is_lock_file(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name == kLockFile || name == kAloneFile;
-}
+bool is_lock_file(const fs::path& path) { return path.filename() == kLockFile; }
 
 }  // namespace scalebench

@@ -4,14 +4,10 @@
 // path, the reason and the remedy.
 #pragma once
 
-#include <sys/file.h>
-
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "bench/machine/descriptor.hpp"
 
@@ -49,35 +45,17 @@ inline constexpr const char* kUnfinishedFile = "unfinished";
 /// free there.
 void require_room(const std::filesystem::path& folder, std::uintmax_t bytes_needed);
 
-// One writer at a time in a run's folder, or in what runs share: an flock on a hidden file, which
-// the kernel gives back however the holder ends. Where a file system has no locks (some NFS): a
-// file that only one can create, and that a user removes where a killed run has left it.
-
+/// One writer at a time in a run's folder, or in what runs share: an flock on `folder/.lock`, which
+/// the kernel gives back however the holder ends. The file stays. Where a file system has no locks
+/// (some NFS) nobody is kept out.
 class FolderLock {
  public:
-  /// flock(2), or in tests one that fails.
-  using Flock = std::function<int(int descriptor, int operation)>;
-
-  /// Takes `folder/.lock` at once. Throws UsageError, one line that names the holder (process and
-  /// host), when another has it; Error when the file cannot be made.
-  explicit FolderLock(const std::filesystem::path& folder, const Flock& flock = ::flock);
-  ~FolderLock();
-  FolderLock(FolderLock&& other) noexcept;
-  FolderLock& operator=(FolderLock&&) = delete;
-
-  /// Throws UsageError when the folder has been moved or removed since, or its file has: what lies
-  /// at its path is now another's.
-  void require_held() const;
+  /// Throws UsageError, one line that names the holder (process and host), when another has it, and
+  /// when the file cannot be made.
+  explicit FolderLock(const std::filesystem::path& folder);
 
  private:
-  bool take(const Flock& flock);
-  bool is_held() const;
-  /// Where there are no locks: true when this process has created the file.
-  bool create_alone();
-
-  std::filesystem::path path_;
   Descriptor descriptor_;
-  bool alone_ = false;  // held by having created it
 };
 
 /// Whether `path` is the file of a lock, which is no part of a run.

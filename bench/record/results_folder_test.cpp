@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folders are new, contained, writable and roomy, or refused with a remedy; one writes in each at a
-// time, also where the file system has no locks.
+// time.
 #include "bench/record/results_folder.hpp"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <limits>
-#include <optional>
 #include <regex>
 #include <string_view>
 
@@ -110,12 +107,6 @@ TEST(File, GetsThePermissionsOfAnyOther) {
             fs::status(folder.write("b", "x")).permissions());
 }
 
-/// A file system without locks, as some NFS mounts are.
-int no_locks(int /*descriptor*/, int /*operation*/) {
-  errno = ENOLCK;
-  return -1;
-}
-
 TEST(FolderLock, IsHeldByOneUntilItsEnd) {
   const TemporaryFolder folder;
   {
@@ -123,7 +114,6 @@ TEST(FolderLock, IsHeldByOneUntilItsEnd) {
     EXPECT_THAT(message_of<UsageError>([&] { FolderLock second(folder.path()); }),
                 AllOf(HasSubstr(folder.path().string()), HasSubstr(std::to_string(getpid()))));
   }
-  EXPECT_TRUE(fs::is_empty(folder.path())) << "nothing is left of it";
   const FolderLock again(folder.path());
 }
 
@@ -145,71 +135,6 @@ TEST(FolderLock, IsGivenBackByAProcessThatIsKilled) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   const FolderLock lock(folder.path());
-}
-
-TEST(FolderLock, OfAFolderThatWasMovedIsNoneOfWhatIsThereNow) {
-  for (const FolderLock::Flock& flock : {FolderLock::Flock(::flock), FolderLock::Flock(no_locks)}) {
-    const TemporaryFolder parent;
-    fs::create_directory(parent / "run");
-    const FolderLock lock(parent / "run", flock);
-    lock.require_held();
-    fs::rename(parent / "run", parent / "moved");
-    EXPECT_THAT(message_of<UsageError>([&] { lock.require_held(); }), HasSubstr("was moved"));
-  }
-  const TemporaryFolder parent;
-  fs::create_directory(parent / "run");
-  std::optional<FolderLock> first(std::in_place, parent / "run");
-  fs::rename(parent / "run", parent / "moved");
-  fs::create_directory(parent / "run");
-  const FolderLock second(parent / "run");
-  first.reset();
-  second.require_held();
-}
-
-TEST(FolderLock, WorksWhereTheFileSystemHasNoLocks) {
-  const TemporaryFolder folder;
-  {
-    const FolderLock lock(folder.path(), no_locks);
-    EXPECT_THAT(message_of<UsageError>([&] { FolderLock second(folder.path(), no_locks); }),
-                AllOf(HasSubstr(std::to_string(getpid())), HasSubstr("if that has ended, remove")));
-  }
-  EXPECT_FALSE(fs::exists(folder / ".lock.alone"));
-  folder.write(".lock.alone", "2147483646 another-host\n");
-  EXPECT_THAT(message_of<UsageError>([&] { FolderLock lock(folder.path(), no_locks); }),
-              HasSubstr("another-host"));
-}
-
-// Other users of the host -------------------------------------------------------------------------
-
-/// A folder that everybody may look into.
-class SharedFolder : public testing::Test {
- protected:
-  SharedFolder() { fs::permissions(folder_.path(), fs::perms(0755)); }
-
-  const TemporaryFolder folder_;
-};
-
-/// 1: it can be opened, which is all that flock needs.
-int lock_of(const fs::path& path) {
-  return open(path.c_str(), O_RDONLY) >= 0 || open(path.c_str(), O_RDWR) >= 0 ? 1 : 0;
-}
-
-TEST_F(SharedFolder, KeepsItsLocksFromOtherUsers) {
-  const FolderLock lock(folder_.path());
-  const auto taken = as_another_user([&] { return lock_of(folder_ / ".lock"); });
-  if (!taken) GTEST_SKIP() << kNoOtherUser;
-  EXPECT_EQ(*taken, 0);
-}
-
-TEST_F(SharedFolder, TellsAnotherUserWhoIsWriting) {
-  fs::permissions(folder_.path(), fs::perms(0777));
-  const FolderLock lock(folder_.path());
-  const auto told = as_another_user([&] {
-    const std::string line = message_of<UsageError>([&] { FolderLock second(folder_.path()); });
-    return line.find("is being written by user 0; ") != std::string::npos ? 0 : 1;
-  });
-  if (!told) GTEST_SKIP() << kNoOtherUser;
-  EXPECT_EQ(*told, 0);
 }
 
 TEST(PlainName, StaysInItsFolder) {
