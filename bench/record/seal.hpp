@@ -31,10 +31,6 @@ bool is_sealed(const std::filesystem::path& folder);
 void seal_folder(const std::filesystem::path& folder,
                  const std::map<std::string, std::string>& files);
 
-/// The lines of SHA256SUMS: path within the folder: SHA-256. Throws UsageError `file:line: what`
-/// for what is no such line, for a path twice, and for one that would leave the folder.
-std::map<std::string, std::string> read_sums(const std::filesystem::path& folder);
-
 /// What the hashes say about a run's files.
 struct HashCheck {
   std::vector<std::string> differences;  // "samples.csv: changed", a line each
@@ -43,9 +39,9 @@ struct HashCheck {
   std::string manifest_sha256;
 };
 
-/// Compares what is in `folder` with COMPLETE, SHA256SUMS and its manifest: missing, changed, and
-/// extra files; links are refused, never followed. A run that is not sealed is compared with its
-/// manifest alone, and may have other folders beside its own.
+/// Compares what is in `folder` with the hashes in its manifest: missing and changed files; a link
+/// is never followed, and so its file is missing. SHA256SUMS of a sealed run is that which its
+/// manifest makes, COMPLETE has its hash, and there are no more files.
 HashCheck check_hashes(const std::filesystem::path& folder, const Manifest& manifest);
 
 /// Throws UsageError when the folder is sealed: "RUN is complete: ...".

@@ -17,7 +17,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 /// A run of one file in `folder`/name.
 fs::path run_in(const TemporaryFolder& folder, const std::string& name,
@@ -50,6 +49,7 @@ TEST(Seal, IsWholeAsLongAsNothingChanges) {
   EXPECT_EQ(check.manifest_sha256, sha256_of_file(run / "manifest.json"));
   folder.write("run/report.html", "drawn later");
   folder.write("run/figures/x.png", "drawn later");
+  folder.write("run/.lock", "process 7 on node0\n");
   EXPECT_THAT(differences(run), IsEmpty());
   EXPECT_THAT(message_of<UsageError>([&] { require_not_sealed(run); }), HasSubstr("is complete"));
 }
@@ -72,36 +72,39 @@ TEST(Seal, FindsAnotherManifestOrList) {
   folder.write("run/SHA256SUMS", sums + sha256_of("x") + "  more\n");
   EXPECT_THAT(differences(run), Contains("SHA256SUMS: changed"));
   folder.write("run/SHA256SUMS", sums);
+  fs::remove(run / "SHA256SUMS");
+  EXPECT_THAT(differences(run), ElementsAre("SHA256SUMS: changed"));
+  folder.write("run/SHA256SUMS", sums);
+  EXPECT_THAT(differences(run), IsEmpty());
   folder.write("run/manifest.json", folder.read("run/manifest.json") + " ");
   EXPECT_THAT(differences(run), ElementsAre("manifest.json: changed"));
 }
 
-TEST(Seal, IsNotMissedWhereABenchmarkByItselfMakesNone) {
+TEST(Seal, IsNotMissedWhereThereWasNone) {
   const TemporaryFolder folder;
   const fs::path run = run_in(folder, "run");
   fs::remove(run / "COMPLETE");
+  EXPECT_THAT(differences(run), ElementsAre("the seal COMPLETE is missing"));
   fs::remove(run / "SHA256SUMS");
-  Manifest manifest = read_manifest(run);
-  EXPECT_THAT(check_hashes(run, manifest).notes, Contains(HasSubstr("the run has not ended")));
-  manifest.study = "bench_epoch";
-  manifest.launches.emplace_back().program = "bench_epoch";
-  EXPECT_THAT(check_hashes(run, manifest).notes,
-              Contains("COMPLETE is not there: a benchmark by itself makes none; its files are "
-                       "compared with the manifest"));
+  folder.write("run/notes.txt", "of whoever looks at it meanwhile");
+  folder.write("run/samples.csv", "a\n2\n");
+  const HashCheck check = check_hashes(run, read_manifest(run));
+  EXPECT_THAT(check.notes, ElementsAre(HasSubstr("COMPLETE is not there: the run has not ended")));
+  EXPECT_THAT(check.differences, ElementsAre("samples.csv: changed"));
 }
 
 TEST(Seal, StaysInsideTheRun) {
   const TemporaryFolder folder;
   const fs::path run = run_in(folder, "run");
-  folder.write("secret.txt", "s");
-  const std::string hash = sha256_of("s");
-  for (const std::string path : {"../secret.txt", "/etc/passwd", "launches/../../secret.txt"}) {
-    folder.write("run/SHA256SUMS", hash + "  " + path + "\n");
-    EXPECT_THAT(message_of<UsageError>([&] { read_sums(run); }), HasSubstr("leads out of"));
-  }
+  const fs::path outside = folder.write("outside.csv", "a\n1\n");  // what samples.csv holds
   fs::remove(run / "samples.csv");
-  fs::create_symlink(folder / "secret.txt", run / "samples.csv");
-  EXPECT_THAT(differences(run), Contains("samples.csv: a link, which is not followed"));
+  fs::create_symlink(outside, run / "samples.csv");
+  EXPECT_THAT(differences(run), ElementsAre("samples.csv: missing"));
+  Manifest manifest = read_manifest(run);
+  for (const std::string path : {"../outside.csv", "/etc/passwd", "launches/../../outside.csv"}) {
+    manifest.files = {{path, sha256_of("a\n1\n")}};
+    EXPECT_THAT(check_hashes(run, manifest).differences, Contains(path + ": missing"));
+  }
 }
 
 }  // namespace
