@@ -58,19 +58,11 @@ void require_room(const fs::path& folder, std::uintmax_t bytes_needed) {
   const fs::path probe = folder / ".write-test";
   try {
     write_file_atomically(probe, "1");
-  } catch (const Error& error) {
-    fail<UsageError>("the results folder '{}' is not writable ({}); {}", folder.string(),
+    fs::remove(probe);
+    require_space(folder, bytes_needed);
+  } catch (const std::exception& error) {
+    fail<UsageError>("the results folder '{}' cannot be used ({}); {}", folder.string(),
                      error.what(), kRemedy);
-  }
-  std::error_code error;
-  fs::remove(probe, error);
-  const fs::space_info space = fs::space(folder, error);
-  if (!error && space.available < bytes_needed) {
-    fail<UsageError>(
-        "the results folder '{}' has {:.1f} MB free and the run may need {:.1f} MB; "
-        "free some space or {}",
-        folder.string(), static_cast<double>(space.available) / 1e6,
-        static_cast<double>(bytes_needed) / 1e6, kRemedy);
   }
 }
 
