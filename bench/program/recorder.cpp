@@ -62,42 +62,37 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
   std::vector<RankPlace> placement = placement_of(ranks);
   const std::size_t cores = cores_together(ranks);
   if (!ranks.first()) return;
-  std::filesystem::path folder = options_.out;
+  const std::filesystem::path folder = options_.out;
   if (options_.run_id.empty()) {
     options_.run_id = own_folder(folder, kBytesNeeded).filename().string();
-    make_files(folder);
     manifest_ = std::make_unique<Manifest>();
-    Manifest& manifest = *manifest_;
-    manifest.run_id = options_.run_id;
-    manifest.study = std::filesystem::path(command.front()).filename().string();
-    manifest.origin = origin_;
-    manifest.started_utc = utc_label();
-    manifest.tool = build_info();
-    manifest.environment = capture_environment(libraries);
-    // This rank may be bound to one core, and the next one to another.
-    manifest.environment.observation["usable_cores"] = Fact::of(cores);
-    manifest.warnings = warnings(manifest.environment, ranks.session.local_size());
-    LaunchRecord launch;
-    launch.program = manifest.study;
-    launch.ranks = ranks_;
-    launch.command = command;
-    launch.status = "ok";
-    launch.placement = std::move(placement);
-    manifest.launches.push_back(launch);
-    manifest.command = std::move(command);
-    write_manifest(folder, manifest);
   } else {
     unfinished_ = folder / kUnfinishedFile;
     write_file_atomically(*unfinished_, "removed by the program when it has come to its end\n");
     write_placement(folder, placement);
-    make_files(folder);
   }
-}
-
-void Recorder::make_files(const std::filesystem::path& folder) {
-  // First what all benchmarks have: of two with one folder, the second stops here.
+  // First what all benchmarks have: of two that were given one folder, the second stops here.
   sample_file_.emplace(folder / samples_schema().file, samples_schema().columns);
   case_file_.emplace(folder / cases_.file, cases_.columns);
+  if (!manifest_) return;
+  Manifest& manifest = *manifest_;
+  manifest.run_id = options_.run_id;
+  manifest.study = std::filesystem::path(command.front()).filename().string();
+  manifest.origin = origin_;
+  manifest.started_utc = utc_label();
+  manifest.tool = build_info();
+  manifest.environment = capture_environment(libraries);
+  // This rank may be bound to one core, and the next one to another.
+  manifest.environment.observation["usable_cores"] = Fact::of(cores);
+  manifest.warnings = warnings(manifest.environment, ranks.session.local_size());
+  LaunchRecord& launch = manifest.launches.emplace_back();
+  launch.program = manifest.study;
+  launch.ranks = ranks_;
+  launch.command = command;
+  launch.status = "ok";
+  launch.placement = std::move(placement);
+  manifest.command = std::move(command);
+  write_manifest(folder, manifest);
 }
 
 Recorder::~Recorder() = default;

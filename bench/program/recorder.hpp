@@ -56,8 +56,6 @@ class Recorder {
   const std::string& origin() const { return origin_; }
 
  private:
-  void make_files(const std::filesystem::path& folder);
-
   RecordOptions options_;
   const Schema& cases_;
   std::string origin_;

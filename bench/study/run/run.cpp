@@ -418,9 +418,8 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   const HostSurvey survey = look_at_hosts(settings, plan.launches, binaries, console);
   if (!survey.hosts.empty()) manifest.hosts = found_hosts(survey);
   write_manifest(folder, manifest);
-  return {
-      folder, std::move(lock), std::move(plan.launches), std::move(settings), std::move(manifest),
-      console};
+  return {folder,   std::move(lock),     std::move(plan.launches),
+          settings, std::move(manifest), console};
 }
 
 }  // namespace scalebench
