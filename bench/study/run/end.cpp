@@ -101,16 +101,4 @@ ExitCode measure_to_end(StudyRun& run, const EndOptions& options, Console& conso
   return interruption.stop() ? interruption.exit_code() : code;
 }
 
-ExitCode measure_study(const ResolvedStudy& study, EndOptions end) {
-  const StartOptions& options = study.options;
-  Console console(/*speaks=*/true, options.quiet);
-  if (options.dry_run) {
-    print_plan(study, console);
-    return ExitCode::ok;
-  }
-  StudyRun run = open_study(study, console);
-  end.figures = options.figures;
-  return measure_to_end(run, end, console);
-}
-
 }  // namespace scalebench

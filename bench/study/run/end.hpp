@@ -15,17 +15,6 @@
 
 namespace scalebench {
 
-struct EndOptions {
-  bool figures = true;
-  bool metrics = false;        // also lines for a regular expression
-  bool accept_failed = false;  // a run with failed launches may be complete
-  bool fail_on_host = false;   // a host that is named at the end makes the exit code 1
-};
-
-/// What would be started, with --dry-run, or all of a study from its folder to its end. Whether
-/// figures are drawn is the study's to say.
-ExitCode measure_study(const ResolvedStudy& study, EndOptions end = {});
-
 /// The tables and the seal of a run. Returns whether every launch has ended well; else it is
 /// partial, and a warning says how to go on with it.
 bool close_run(StudyRun& run, bool interrupted, bool accept_failed, Console& console);

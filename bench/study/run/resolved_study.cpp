@@ -27,38 +27,14 @@ namespace scalebench {
 
 // What can be typed.
 
-void add_study_options(CLI::App& verb, StudyChoice& choice) {
-  verb.add_option("config", choice.config, "TOML file, as configs/quick.toml")
-      ->required()
-      ->type_name("FILE");
-  verb.add_option("--ranks", choice.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
-  verb.add_option("--launches", choice.launches, "fresh launches of each case");
-  const Heading parallelism(verb, kParallelism);
-  verb.add_option("--layouts", choice.layouts,
-                  "hosts x ranks of each, as 1x1,1x2,2x2, instead of numbers of ranks");
-}
-
-void add_start_options(CLI::App& command, StartOptions& options) {
-  options.results_option = add_results_option(command, options);
-  command.add_option("--out", options.out, "the run's new folder itself")->type_name("DIR");
-  add_run_options(command, options);
-}
-
 void add_run_options(CLI::App& command, StartOptions& options) {
+  command.add_option("--results", options.results, "where the run's new folder goes")
+      ->capture_default_str()
+      ->type_name("DIR");
   add_launcher_options(command, options);
   command.add_flag("--dry-run", options.dry_run,
                    "print the exact commands and an estimate, and stop");
   command.add_flag("-q,--quiet", options.quiet, "no progress");
-}
-
-void add_figures_option(CLI::App& command, StartOptions& options) {
-  command.add_flag("!--no-figures", options.figures, "no figures, no report.html");
-}
-
-const CLI::Option* add_results_option(CLI::App& command, StartOptions& options) {
-  return command.add_option("--results", options.results, "where the run's new folder goes")
-      ->capture_default_str()
-      ->type_name("DIR");
 }
 
 void add_launcher_options(CLI::App& command, StartOptions& options) {
@@ -75,16 +51,6 @@ void add_launcher_options(CLI::App& command, StartOptions& options) {
       ->type_name("FILE");
   command.add_flag("--oversubscribe", options.oversubscribe,
                    "allow more ranks than cores or devices; every row is then emulated");
-}
-
-void enter_job(StartOptions& options) {
-  options.job = managed_job(environment_variables(::environ));
-  if (!options.job) return;
-  ManagedJob& job = *options.job;
-  const bool said = !options.out.empty() || options.results_option->count() > 0;
-  if (said) job.results.reset();
-  if (job.results) options.results = job.results->value;
-  job.model.reset();  // a study keeps no model; bench_epoch --checkpoint does
 }
 
 // What is measured.

@@ -20,6 +20,14 @@
 
 namespace scalebench {
 
+/// What is to happen once the launches are over.
+struct EndOptions {
+  bool figures = true;
+  bool metrics = false;        // also lines for a regular expression
+  bool accept_failed = false;  // a run with failed launches may be complete
+  bool fail_on_host = false;   // a host that is named at the end makes the exit code 1
+};
+
 /// What the command line says of every start of launches.
 struct StartOptions {
   std::filesystem::path results = "results";  // new folders go here
@@ -27,13 +35,11 @@ struct StartOptions {
   bool oversubscribe = false;
   bool dry_run = false;
   bool quiet = false;
-  bool figures = true;
-  bool fail_on_host = false;         // where the verb has --fail-on
+  EndOptions end;
   std::string hosts;                 // a list or a hostfile; empty: as config and environment say
   std::string mpirun;                // the launcher's command; empty: the usual one of our MPI
   std::vector<std::string> command;  // argv as typed
-  const CLI::Option* results_option = nullptr;  // whether --results was given
-  std::optional<ManagedJob> job;                // by enter_job
+  std::optional<ManagedJob> job;     // in which `run` was started
 };
 
 /// Which study: a config file and what the command line changes in it.
@@ -42,23 +48,12 @@ struct StudyChoice : StartOptions {
   std::string ranks;            // instead of the config's
   std::string layouts;          // instead of the config's
   std::optional<int> launches;  // instead of the config's
-  bool metrics = false;
 };
 
-void add_study_options(CLI::App& verb, StudyChoice& choice);
-/// The options that all commands have which start launches.
-void add_start_options(CLI::App& command, StartOptions& options);
-/// Of those that draw.
-void add_figures_option(CLI::App& command, StartOptions& options);
-/// Parts of them: without where the run goes, and less.
+/// The options of commands that measure a study: where its runs go, and what starts them.
 void add_run_options(CLI::App& command, StartOptions& options);
+/// The part of them that a single launch has, too.
 void add_launcher_options(CLI::App& command, StartOptions& options);
-const CLI::Option* add_results_option(CLI::App& command, StartOptions& options);
-
-/// A study inside a managed job: reads the job's variables of this process into `options`, below
-/// what the command line says. A default that is not used is dropped, so that what remains is what
-/// came from the job. Throws UsageError for variables that cannot be understood.
-void enter_job(StartOptions& options);
 
 struct ResolvedStudy {
   StartOptions options;

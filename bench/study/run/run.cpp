@@ -386,11 +386,12 @@ void require_startable(const StoredPlan& plan, const Manifest& manifest) {
 
 }  // namespace
 
-StudyRun reopen_study(const ResumeOptions& options, Console& console) {
-  if (!fs::exists(options.run / "manifest.json")) {
-    fail<UsageError>("'{}' is no run: it has no manifest.json", options.run.string());
+StudyRun reopen_study(const fs::path& run, bool accept_failed,
+                      const std::vector<std::string>& command, Console& console) {
+  if (!fs::exists(run / "manifest.json")) {
+    fail<UsageError>("'{}' is no run: it has no manifest.json", run.string());
   }
-  const fs::path folder = fs::canonical(options.run);
+  const fs::path folder = fs::canonical(run);
   FolderLock lock(folder);
   require_not_sealed(folder);
   Manifest manifest = read_manifest(folder);
@@ -402,12 +403,12 @@ StudyRun reopen_study(const ResumeOptions& options, Console& console) {
   const std::map<std::string, std::string> binaries =
       hashes_of_programs(plan.launches, programs_folder());
   require_same_build(folder, manifest, binaries);
-  supersede(manifest, !options.accept);
+  supersede(manifest, !accept_failed);
   require_startable(plan, manifest);
   manifest.finished_utc.clear();
   manifest.status = "partial";
   manifest.files.clear();
-  manifest.resumptions.push_back({utc_label(), options.command});
+  manifest.resumptions.push_back({utc_label(), command});
   manifest.pair.clear();  // the other run of the pair is not measured beside what comes now
   for (const std::string& line : recover_run(folder, plan.launches, manifest)) console.note(line);
   write_manifest(folder, manifest);

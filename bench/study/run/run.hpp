@@ -83,20 +83,13 @@ class StudyRun {
 /// cannot hold a run.
 StudyRun open_study(const ResolvedStudy& study, Console& console);
 
-struct ResumeOptions {
-  std::filesystem::path run;
-  bool accept = false;  // failed launches are not started again; it is sealed without them
-  bool figures = true;
-  bool quiet = false;
-  bool fail_on_host = false;
-  std::vector<std::string> command;  // argv as typed
-};
-
-/// What the run began with is still the same, what ended is kept, what did not is set aside. Takes
-/// the run's folder for this process. Throws UsageError, one line: it is no run, complete, or
+/// What the run began with is still the same, what ended is kept, what did not is set aside; failed
+/// launches are kept where these are accepted. `command` is argv as typed. Takes the run's folder
+/// for this process. Throws UsageError, one line: it is no run, complete, or
 /// being written; its config or plan was changed; the programs or the hardware are not those that
 /// it began with; what its launches need is not here.
-StudyRun reopen_study(const ResumeOptions& options, Console& console);
+StudyRun reopen_study(const std::filesystem::path& run, bool accept_failed,
+                      const std::vector<std::string>& command, Console& console);
 
 /// What the cost model needs to know of the algorithms: their lines in collectives/allreduce.def.
 FitModel allreduce_fit_model();

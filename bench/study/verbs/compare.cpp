@@ -294,7 +294,7 @@ ExitCode compare_builds(CompareOptions options) {
   options.runs.assign(runs.folders.begin(), runs.folders.end());
   ExitCode code = compare(options);
   if (code == ExitCode::ok && !runs.complete) code = ExitCode::incomplete;
-  return name_suspects(options.runs, options.format, options.study.fail_on_host, console, code);
+  return name_suspects(options.runs, options.format, options.study.end.fail_on_host, console, code);
 }
 
 /// What is said of the measuring of two builds.
@@ -307,7 +307,7 @@ void add_build_options(CLI::App& verb, CompareOptions& options) {
   const std::size_t before = verb.get_options().size();
   verb.add_option("--launches", options.study.launches, "rounds of each case");
   add_launcher_options(verb, options.study);
-  add_fail_on_option(verb, options.study.fail_on_host);
+  add_fail_on_option(verb, options.study.end.fail_on_host);
   for (std::size_t i = before; i < verb.get_options().size(); ++i) {
     verb.get_options()[i]->needs(&build);
   }

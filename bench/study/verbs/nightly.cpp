@@ -317,7 +317,6 @@ void add_nightly(CLI::App& verb, Invocation& invocation) {
                   "rounds; default: 12, or the config's where those are more");
   verb.add_option("--inject", options.inject,
                   "a rehearsal: this fault in tonight's programs, as slower=0.3; never accepted");
-  add_results_option(verb, options);
   add_run_options(verb, options);
 
   CLI::App& accepts =

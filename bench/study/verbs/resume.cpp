@@ -19,10 +19,17 @@
 namespace scalebench {
 namespace {
 
+struct ResumeOptions {
+  std::filesystem::path run;
+  EndOptions end;
+  bool quiet = false;
+  std::vector<std::string> command;  // argv as typed
+};
+
 /// A seal is for good: launches that it was accepted without stay out.
-ExitCode say_sealed(const ResumeOptions& options, const Console& console) {
-  const std::string run = options.run.string();
-  const Manifest manifest = read_manifest(options.run);
+ExitCode say_sealed(const std::filesystem::path& folder, const Console& console) {
+  const std::string run = folder.string();
+  const Manifest manifest = read_manifest(folder);
   const auto failed = std::ranges::count(manifest.launches, "failed", &LaunchRecord::status);
   if (failed == 0 || manifest.import) {
     console.result(fmt::format("{} is complete: nothing to resume\n", run));
@@ -37,13 +44,9 @@ ExitCode say_sealed(const ResumeOptions& options, const Console& console) {
 
 ExitCode resume(const ResumeOptions& options) {
   Console console(/*speaks=*/true, options.quiet);
-  if (is_sealed(options.run)) return say_sealed(options, console);
-  StudyRun study = reopen_study(options, console);
-  return measure_to_end(study,
-                        {.figures = options.figures,
-                         .accept_failed = options.accept,
-                         .fail_on_host = options.fail_on_host},
-                        console);
+  if (is_sealed(options.run)) return say_sealed(options.run, console);
+  StudyRun run = reopen_study(options.run, options.end.accept_failed, options.command, console);
+  return measure_to_end(run, options.end, console);
 }
 
 }  // namespace
@@ -52,11 +55,11 @@ void add_resume(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<ResumeOptions>(verb, invocation, resume,
                                             [](const ResumeOptions&) { return true; });
   takes_runs(verb.add_option("run", options.run, "folder of an unfinished run"))->required();
-  verb.add_flag("--accept", options.accept,
+  verb.add_flag("--accept", options.end.accept_failed,
                 "do not start failed launches again: seal the run without them");
-  verb.add_flag("!--no-figures", options.figures, "no figures, no report.html");
+  verb.add_flag("!--no-figures", options.end.figures, "no figures, no report.html");
   verb.add_flag("-q,--quiet", options.quiet, "no progress");
-  add_fail_on_option(verb, options.fail_on_host);
+  add_fail_on_option(verb, options.end.fail_on_host);
 }
 
 }  // namespace scalebench

@@ -57,28 +57,58 @@ std::string plan_document(const ResolvedStudy& study, const std::filesystem::pat
                    {"launches", std::move(launches)}});
 }
 
+/// A study inside a managed job: reads the job's variables of this process into `options`, below
+/// what the command line says. A default that is not used is dropped, so that what remains is what
+/// came from the job. Throws UsageError for variables that cannot be understood.
+void enter_job(StartOptions& options) {
+  options.job = managed_job(environment_variables(::environ));
+  if (!options.job) return;
+  ManagedJob& job = *options.job;
+  const bool said = !options.out.empty() || options.results != StartOptions().results;
+  if (said) job.results.reset();
+  if (job.results) options.results = job.results->value;
+  job.model.reset();  // a study keeps no model; bench_epoch --checkpoint does
+  options.end.metrics = true;
+}
+
 ExitCode run_study(RunOptions options) {
   enter_job(options);
-  const EndOptions end{.metrics = options.metrics || options.job,
-                       .fail_on_host = options.fail_on_host};
   const ResolvedStudy study = resolve(options);
-  if (!options.as_json) return measure_study(study, end);
-  Console(/*speaks=*/true, /*quiet=*/true).result(plan_document(study, options.config));
-  return ExitCode::ok;
+  Console console(/*speaks=*/true, options.quiet);
+  if (options.as_json) {
+    console.result(plan_document(study, options.config));
+    return ExitCode::ok;
+  }
+  if (options.dry_run) {
+    print_plan(study, console);
+    return ExitCode::ok;
+  }
+  StudyRun run = open_study(study, console);
+  return measure_to_end(run, options.end, console);
 }
 
 }  // namespace
 
 void add_run(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<RunOptions>(verb, invocation, run_study, unless_dry_run);
-  add_study_options(verb, options);
-  add_start_options(verb, options);
-  add_figures_option(verb, options);
+  verb.add_option("config", options.config, "TOML file, as configs/quick.toml")
+      ->required()
+      ->type_name("FILE");
+  verb.add_option("--ranks", options.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
+  verb.add_option("--launches", options.launches, "fresh launches of each case");
+  add_run_options(verb, options);
+  verb.add_option("--out", options.out, "the run's new folder itself")->type_name("DIR");
+  verb.add_flag("!--no-figures", options.end.figures, "no figures, no report.html");
+  {
+    const Heading parallelism(verb, kParallelism);
+    verb.add_option("--layouts", options.layouts,
+                    "hosts x ranks of each, as 1x1,1x2,2x2, instead of numbers of ranks");
+  }
   const Heading recording(verb, kRecording);
   add_format_option(verb, options.as_json)->needs(verb.get_option("--dry-run"));
-  verb.add_flag("--metrics", options.metrics,
+  verb.add_flag("--metrics", options.end.metrics,
                 "also print lines for a regular expression, as inside managed jobs");
-  add_fail_on_option(verb, options.fail_on_host);
+  add_fail_on_option(verb, options.end.fail_on_host);
 }
 
 }  // namespace scalebench
