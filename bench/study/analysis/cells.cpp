@@ -192,6 +192,10 @@ std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches) {
   return sorted;
 }
 
+bool is_measured_here(std::string_view origin) {
+  return origin == "measured" || origin == "emulated";
+}
+
 std::vector<Cell> cells_of(const StoredRun& run) {
   std::vector<Cell> all;
   for (const Schema* const schema : case_schemas()) {

@@ -61,6 +61,10 @@ struct Cell {
 /// that a launch wrote is read here, once.
 std::vector<Cell> cells_of(const std::vector<LaunchRows>& launches);
 
+/// Whether times of this origin were taken by these programs: only those are tested. What is
+/// imported, quoted or predicted is not.
+bool is_measured_here(std::string_view origin);
+
 /// All cells of a run, without those of single ranks.
 std::vector<Cell> cells_of(const StoredRun& run);
 

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "bench/measure/statistics.hpp"
@@ -15,12 +14,10 @@
 namespace scalebench {
 namespace {
 
-bool is_testable(const std::string& origin) { return origin == "measured" || origin == "emulated"; }
-
 /// Why these two sides may not meet in a test; empty when they may.
 std::string why_not_tested(const CellPair& pair, char letter_of_b) {
   for (const Cell* const side : {pair.a, pair.b}) {
-    if (side == nullptr || is_testable(side->row.get("origin"))) continue;
+    if (side == nullptr || is_measured_here(side->row.get("origin"))) continue;
     return fmt::format("{} is {}: shown, not tested", side == pair.a ? 'A' : letter_of_b,
                        side->row.get("origin"));
   }
@@ -80,7 +77,7 @@ void set_side(ResultRow& row, char side, const Cell* cell) {
   if (cell->measured()) row.set(fmt::format("seconds_{}", side), median_of(cell->seconds));
 }
 
-ResultRow described(const CellPair& pair, std::string label, const ComparedRun& run, char letter,
+ResultRow described(const CellPair& pair, std::string label, const ComparedRun& run,
                     const std::string& across) {
   const ResultRow& any = pair.any().row;
   const bool both = pair.a != nullptr && pair.b != nullptr;
@@ -89,9 +86,9 @@ ResultRow described(const CellPair& pair, std::string label, const ComparedRun& 
     if (!differs.empty()) label += fmt::format(" ({})", differs);
   }
   ResultRow row(comparison_schema());
-  row.set("run_id", run.run_id).set("status", "ok").set("case_id", any.get("case_id"));
+  row.set("run_id", run.manifest.run_id).set("status", "ok").set("case_id", any.get("case_id"));
   row.set("origin", (both ? pair.b->row : any).get("origin")).set("label", label);
-  row.set("letter", std::string(1, letter)).set("ranks", text_in(any, "ranks"));
+  row.set("letter", std::string(1, run.letter)).set("ranks", text_in(any, "ranks"));
   set_side(row, 'a', pair.a);
   set_side(row, 'b', pair.b);
   return row;
@@ -105,23 +102,23 @@ void set_result(ResultRow& row, const CellComparison& result) {
   if (result.rounds_needed > 0) row.set("rounds_needed", result.rounds_needed);
 }
 
-void count(Comparison& comparison, Verdict verdict) {
-  // In the order of the verdicts.
-  constexpr std::array kCounts{&Comparison::same, &Comparison::faster, &Comparison::slower,
-                               &Comparison::undecided, &Comparison::missing};
-  ++(comparison.*kCounts.at(static_cast<std::size_t>(verdict)));
-}
-
 }  // namespace
+
+std::size_t Comparison::count(Verdict verdict, char letter) const {
+  return static_cast<std::size_t>(std::ranges::count_if(rows, [&](const ResultRow& row) {
+    return row.get("verdict") == name_of(verdict) &&
+           (letter == 0 || row.get("letter")[0] == letter);
+  }));
+}
 
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& across) {
   Comparison comparison;
   std::vector<CellSamples> samples;
   std::vector<std::size_t> row_of;  // in comparison.rows, of each of the samples
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    const char letter = static_cast<char>('A' + i);
-    const bool paired = runs[i].run_id == runs.front().run_id ||
-                        (!runs[i].pair.empty() && runs[i].pair == runs.front().pair);
+    const Manifest &a = runs.front().manifest, &b = runs[i].manifest;
+    const char letter = runs[i].letter;
+    const bool paired = b.run_id == a.run_id || (!b.pair.empty() && b.pair == a.pair);
     if (paired) comparison.paired.insert(letter);
     const std::vector<CellPair> pairs = pairs_of(runs.front().cells, runs[i].cells);
     std::vector<const ResultRow*> shown;
@@ -129,7 +126,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
     const std::vector<std::string> labels = labels_of(shown);
     for (std::size_t k = 0; k < pairs.size(); ++k) {
       const CellPair& pair = pairs[k];
-      ResultRow row = described(pair, labels[k], runs[i], letter, across);
+      ResultRow row = described(pair, labels[k], runs[i], across);
       if (pair.skipped()) {
         row.set("status", "skipped").set("note", pair.any().note);
         ++comparison.skipped;
@@ -150,7 +147,6 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   const std::vector<CellComparison> results = compare_cells(samples);
   for (std::size_t i = 0; i < results.size(); ++i) {
     set_result(comparison.rows[row_of[i]], results[i]);
-    count(comparison, results[i].verdict);
     comparison.differ_apart |= results[i].differs() && !samples[i].paired;
   }
   return comparison;

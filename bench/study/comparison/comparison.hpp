@@ -4,33 +4,44 @@
 // them without a verdict.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "bench/study/analysis/cells.hpp"
 #include "bench/study/analysis/pairs.hpp"
+#include "bench/study/comparison/instances.hpp"
+#include "bench/study/comparison/run_difference.hpp"
 
 namespace scalebench {
 
-/// What a comparison needs of a run.
+/// One of the runs. Those whose manifests have the same `pair` are compared round by round, as is a
+/// run with itself.
 struct ComparedRun {
-  std::string run_id;
-  std::string pair;  // as in the manifest: runs with the same word are compared round by round, as
-                     // is a run with itself
-  std::vector<Cell> cells;
+  char letter = 'A';
+  std::filesystem::path folder{};
+  Manifest manifest{};
+  std::string manifest_sha256{};
+  std::vector<Cell> cells{};                   // as far as they are wanted
+  std::vector<FieldDifference> differences{};  // from the first run
+  std::optional<Instance> instance{};          // that it was on
 };
 
 struct Comparison {
   std::vector<ResultRow> rows;  // of compare.csv, run after run
-  std::size_t same = 0, faster = 0, slower = 0, undecided = 0, missing = 0;
-  std::size_t skipped = 0;     // on both sides: no cells
-  std::size_t not_tested = 0;  // of other origins
-  std::set<char> paired = {};  // the letters of runs that were measured in turns with A
-  bool differ_apart = false;   // a cell is faster or slower that was not measured in turns
+  std::size_t skipped = 0;      // on both sides: no cells
+  std::size_t not_tested = 0;   // of other origins
+  std::set<char> paired = {};   // the letters of runs that were measured in turns with A
+  bool differ_apart = false;    // a cell is faster or slower that was not measured in turns
 
-  std::size_t decided() const { return same + faster + slower; }
-  std::size_t tested() const { return decided() + undecided; }
+  /// How many cells have the verdict; of one run, or of all.
+  std::size_t count(Verdict verdict, char letter = 0) const;
+  std::size_t decided() const {
+    return count(Verdict::same) + count(Verdict::faster) + count(Verdict::slower);
+  }
+  std::size_t tested() const { return decided() + count(Verdict::undecided); }
 };
 
 /// Compares every later run with the first; Holm's correction is over the cells of all of them.

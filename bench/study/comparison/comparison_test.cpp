@@ -44,10 +44,13 @@ ComparedRun run_of(const std::string& id, int launches, const std::vector<Made>&
     for (const Made& made : cells) rows.cases.push_back(allreduce_of(made, launch));
     run.launches["allreduce.csv"].push_back(std::move(rows));
   }
-  return {run.manifest.run_id, run.manifest.pair, cells_of(run)};
+  return {.manifest = run.manifest, .cells = cells_of(run)};
 }
 
-Comparison compared(const std::vector<ComparedRun>& runs) { return compare_runs(runs, {}); }
+Comparison compared(std::vector<ComparedRun> runs, const std::string& across = {}) {
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].letter = static_cast<char>('A' + i);
+  return compare_runs(runs, across);
+}
 
 TEST(Comparison, GivesEveryCellItsVerdict) {
   const auto found =
@@ -85,9 +88,9 @@ TEST(Comparison, CountsWhatIsMissingAndNeverPassesIt) {
                         {"native"},
                         {"naive", 1e-3, "measured", "wrong"},
                         {"direct", 1e-3, "measured", "skipped"}})});
-  EXPECT_EQ(found.missing, 2U);
+  EXPECT_EQ(found.count(Verdict::missing), 2U);
   EXPECT_EQ(found.skipped, 1U);
-  EXPECT_EQ(found.same, 1U);
+  EXPECT_EQ(found.count(Verdict::same), 1U);
   EXPECT_EQ(found.rows[0].get("verdict"), "") << "skipped by both is no cell";
   EXPECT_EQ(found.rows[0].get("status"), "skipped");
   EXPECT_EQ(found.rows[1].get("verdict"), "MISSING");
@@ -104,7 +107,7 @@ TEST(Comparison, ShowsWhatIsOfAnotherOriginWithoutTestingIt) {
            "b", 8,
            {{"ring", 2e-3, "quoted"}, {"naive", 2e-3, "emulated"}, {"native", 1e-3, "imported"}})});
   EXPECT_EQ(found.not_tested, 3U);
-  EXPECT_EQ(found.tested() + found.missing, 0U);
+  EXPECT_EQ(found.tested() + found.count(Verdict::missing), 0U);
   EXPECT_EQ(found.rows[0].get("note"), "A is measured, B is emulated: not compared");
   EXPECT_EQ(found.rows[1].get("note"), "B is quoted: shown, not tested");
   EXPECT_EQ(found.rows[2].get("note"), "B is imported: shown, not tested");
@@ -119,8 +122,8 @@ TEST(Comparison, PairsTheCellsOfEachOrigin) {
   const auto one = run_of("one", 8, {slow}), both = run_of("both", 8, {fast, slow});
   for (const auto& runs : {std::vector{one, both}, std::vector{both, one}}) {
     const auto found = compared(runs);
-    EXPECT_EQ(found.same, 1U);
-    EXPECT_EQ(found.missing, 1U);
+    EXPECT_EQ(found.count(Verdict::same), 1U);
+    EXPECT_EQ(found.count(Verdict::missing), 1U);
     EXPECT_EQ(found.not_tested, 0U);
     for (const ResultRow& row : found.rows) {
       const bool same = row.get("verdict") == "SAME";
@@ -141,10 +144,10 @@ TEST(Comparison, OfSingleLaunchesHasNoIntervalAndNoVerdict) {
 TEST(Comparison, CorrectsOverTheCellsOfAllRuns) {
   const auto base = run_of("a", 4, {{"ring"}});
   const auto other = run_of("b", 4, {{"ring", 1.2e-3}});
-  EXPECT_EQ(compared({base, other}).slower, 1U);
+  EXPECT_EQ(compared({base, other}).count(Verdict::slower), 1U);
   const auto found = compared({base, other, other});
-  EXPECT_EQ(found.slower, 0U) << "2 cells of 4 launches: p = 2 * 0.029";
-  EXPECT_EQ(found.undecided, 2U);
+  EXPECT_EQ(found.count(Verdict::slower), 0U) << "2 cells of 4 launches: p = 2 * 0.029";
+  EXPECT_EQ(found.count(Verdict::undecided), 2U);
   EXPECT_EQ(found.rows[1].get("letter"), "C");
   EXPECT_EQ(found.rows[1].get("rounds_needed"), "5");
 }
@@ -152,11 +155,11 @@ TEST(Comparison, CorrectsOverTheCellsOfAllRuns) {
 TEST(Comparison, TestsEachRunAsItWasMeasured) {
   const auto base = run_of("a", 4, {{"ring"}});
   const auto many = run_of("b", 20, {{"ring", 1.2e-3}, {"naive"}});
-  EXPECT_EQ(compared({base, many, many}).slower, 2U)
+  EXPECT_EQ(compared({base, many, many}).count(Verdict::slower), 2U)
       << "4 against 20: p of two cells is at least 2 * 0.0002";
   // A third run that was not measured in turns changes nothing of the one that was.
   auto a = run_of("a", 6, {{"ring"}, {"naive"}, {"direct"}}), b = a, c = run_of("c", 6, {{"ring"}});
-  a.pair = b.pair = "turns";
+  a.manifest.pair = b.manifest.pair = "turns";
   b.cells[0].seconds = std::vector<double>(6, 1.2e-3);
   const auto found = compared({a, b, c});
   EXPECT_EQ(found.paired, std::set<char>{'B'});
@@ -172,7 +175,7 @@ TEST(Comparison, PairsTwoCasesOfOneRunByRound) {
 
 TEST(Comparison, SaysWhereRunsThatTookTurnsHaveNoRoundInCommon) {
   auto a = run_of("a", 3, {{"ring"}}), b = a;
-  a.pair = b.pair = "turns";
+  a.manifest.pair = b.manifest.pair = "turns";
   for (Cell& cell : b.cells) {
     for (int& round : cell.rounds) round += 100;
   }
@@ -184,14 +187,14 @@ TEST(Comparison, SaysWhereRunsThatTookTurnsHaveNoRoundInCommon) {
 TEST(CellJoin, JoinsAcrossWhatIsCompared) {
   auto a = run_of("a", 8, {{"ring"}}), b = run_of("b", 8, {{"direct", 1.2e-3}});
   const Comparison apart = compared({a, b});
-  EXPECT_EQ(apart.missing, 2U);
+  EXPECT_EQ(apart.count(Verdict::missing), 2U);
   EXPECT_EQ(apart.rows[0].get("note"),
             "not in B; nearest there: allreduce direct mpi 1 MiB N=2 (algorithm: ring -> direct), "
             "joined by --across algorithm");
   join_across(a.cells, "algorithm");
   join_across(b.cells, "algorithm");
-  const auto found = compare_runs({a, b}, "algorithm");
-  EXPECT_EQ(found.slower, 1U);
+  const auto found = compared({a, b}, "algorithm");
+  EXPECT_EQ(found.count(Verdict::slower), 1U);
   EXPECT_THAT(found.rows[0].get("label"), HasSubstr(" (algorithm: ring -> direct)"));
 }
 
@@ -202,12 +205,12 @@ ComparedRun run_saying(ResultRow row, const std::map<std::string, std::string>& 
   for (const auto& [column, text] : said) row.set(column, text);
   StoredRun run{"/nowhere", {}, {}};
   run.launches[std::string(row.schema().file)].push_back({0, {row}, {}});
-  return {run.manifest.run_id, run.manifest.pair, cells_of(run)};
+  return {.manifest = run.manifest, .cells = cells_of(run)};
 }
 
 std::size_t joined(ComparedRun a, ComparedRun b, const std::string& across) {
   for (ComparedRun* const run : {&a, &b}) join_across(run->cells, across);
-  const std::vector<ResultRow> rows = compare_runs({a, b}, across).rows;
+  const std::vector<ResultRow> rows = compared({a, b}, across).rows;
   return static_cast<std::size_t>(std::ranges::count_if(rows, [](const ResultRow& row) {
     return !row.get("seconds_a").empty() && !row.get("seconds_b").empty();
   }));
@@ -243,8 +246,8 @@ TEST(CellJoin, KeepsTheOriginsOfARunApart) {
               both = run_of("both", 8, {{"ring"}, {"ring", 2e-3, "emulated"}});
   for (ComparedRun* const run : {&one, &both}) join_across(run->cells, "algorithm");
   const auto found = compared({one, both});
-  EXPECT_EQ(found.same, 1U);
-  EXPECT_EQ(found.missing, 1U) << "what is measured";
+  EXPECT_EQ(found.count(Verdict::same), 1U);
+  EXPECT_EQ(found.count(Verdict::missing), 1U) << "what is measured";
   // Of one origin each they find each other, and are shown.
   ComparedRun measured = run_of("measured", 8, {{"ring"}});
   join_across(measured.cells, "algorithm");

@@ -117,7 +117,7 @@ std::string cells_table(const CompareReport& report, char letter, bool changed_o
   return table;
 }
 
-std::string heading(const CompareReport::Run& run) {
+std::string heading(const ComparedRun& run) {
   const Manifest& manifest = run.manifest;
   std::string text =
       fmt::format("# {}: {} ({}, {}{})\n", run.letter, printable(manifest.run_id),
@@ -137,12 +137,6 @@ std::string heading(const CompareReport::Run& run) {
                         run.letter);
   }
   return text + difference_table(run.differences);
-}
-
-std::size_t count_of(const CompareReport& report, char letter, std::string_view verdict) {
-  const auto cells = cells_of(report, letter, false);
-  const auto has_it = [&](const ResultRow* row) { return row->get("verdict") == verdict; };
-  return static_cast<std::size_t>(std::ranges::count_if(cells, has_it));
 }
 
 /// "SLOWER in 2 of 12 cells, most in allreduce ring mpi 1 MiB N=2: 1.300 times A's time [1.250,
@@ -167,9 +161,9 @@ std::string undecided_of(const CompareReport& report, char letter) {
     fewest = std::min(fewest, number_in(*row, "rounds_needed"));
     most = std::max(most, number_in(*row, "rounds_needed"));
   }
-  return fmt::format("{} of {} cells UNDECIDED: {}", count_of(report, letter, "UNDECIDED"),
-                     cells_of(report, letter, false).size(),
-                     what_would_tell(report, letter, fewest, most));
+  return fmt::format(
+      "{} of {} cells UNDECIDED: {}", report.comparison.count(Verdict::undecided, letter),
+      cells_of(report, letter, false).size(), what_would_tell(report, letter, fewest, most));
 }
 
 /// What was found of one run, in a line.
@@ -179,9 +173,10 @@ std::string answer_of(const CompareReport& report, char letter) {
     std::string part = difference_of(report, letter, verdict);
     if (!part.empty()) parts.push_back(std::move(part));
   }
-  if (count_of(report, letter, "UNDECIDED") > 0) parts.push_back(undecided_of(report, letter));
-  const std::size_t same = count_of(report, letter, "SAME");
-  if (parts.empty() && same > 0) parts.push_back("no difference: every tested cell is the SAME");
+  const Comparison& found = report.comparison;
+  if (found.count(Verdict::undecided, letter) > 0) parts.push_back(undecided_of(report, letter));
+  if (parts.empty() && found.count(Verdict::same, letter) > 0)
+    parts.push_back("no difference: every tested cell is the SAME");
   if (parts.empty()) parts.emplace_back("nothing was tested");
   return fmt::format("{} against A: {}", letter, fmt::join(parts, "; "));
 }
@@ -190,22 +185,23 @@ std::string answer_of(const CompareReport& report, char letter) {
 std::vector<std::string> summary_of(const CompareReport& report) {
   const Comparison& found = report.comparison;
   if (report.runs.size() == 1) return {};
-  std::string text =
-      fmt::format("{} cells: {} SAME, {} FASTER, {} SLOWER, {} UNDECIDED, {} MISSING",
-                  found.tested() + found.missing, found.same, found.faster, found.slower,
-                  found.undecided, found.missing);
+  const std::size_t missing = found.count(Verdict::missing);
+  std::string text = fmt::format(
+      "{} cells: {} SAME, {} FASTER, {} SLOWER, {} UNDECIDED, {} MISSING", found.tested() + missing,
+      found.count(Verdict::same), found.count(Verdict::faster), found.count(Verdict::slower),
+      found.count(Verdict::undecided), missing);
   if (found.skipped > 0) text += fmt::format("; {} skipped by both", found.skipped);
   if (found.not_tested > 0) text += fmt::format("; {} shown, not tested", found.not_tested);
   text += fmt::format("; differences up to {:.0f} % do not count, of latencies {:.0f} %",
                       100 * kFloor, 100 * kLatencyFloor);
   std::vector<std::string> lines{text};
   // A build may be blamed for what a neighbour did.
-  const CompareReport::Run &a = report.runs[0], &b = report.runs[1];
+  const ComparedRun &a = report.runs[0], &b = report.runs[1];
   if (found.differ_apart && !a.instance && a.folder != b.folder) {
     lines.emplace_back(
         "measured apart: what the machine did in between counts, too (--build: in turns)");
   }
-  for (const CompareReport::Run& run : report.runs) {
+  for (const ComparedRun& run : report.runs) {
     if (run.letter != 'A') lines.push_back(answer_of(report, run.letter));
   }
   return lines;
@@ -228,8 +224,8 @@ std::vector<std::string> answers_of(const CompareReport& report) {
 /// Machines first, then cells, cost; the answer last.
 std::string compare_table(const CompareReport& report, bool changed_only) {
   std::string table;
-  for (const CompareReport::Run& run : report.runs) table += heading(run);
-  for (const CompareReport::Run& run : report.runs) {
+  for (const ComparedRun& run : report.runs) table += heading(run);
+  for (const ComparedRun& run : report.runs) {
     if (run.letter == 'A') continue;
     table += fmt::format(
         "\n# {} against A: medians of launches; ratio: the middle of {} (Hodges-Lehmann), above 1: "

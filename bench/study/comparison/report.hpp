@@ -5,27 +5,17 @@
 
 #include <filesystem>
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/cli/exit.hpp"
 #include "bench/study/comparison/comparison.hpp"
 #include "bench/study/comparison/decision.hpp"
-#include "bench/study/comparison/run_difference.hpp"
 
 namespace scalebench {
 
 struct CompareReport {
-  struct Run {
-    char letter = 'A';
-    std::filesystem::path folder;
-    Manifest manifest;
-    std::string manifest_sha256;
-    std::optional<Instance> instance;
-    std::vector<FieldDifference> differences;  // from the first run
-  };
-  std::vector<Run> runs;
+  std::vector<ComparedRun> runs;
   std::vector<std::string> command;  // argv as typed
   Comparison comparison;
   std::vector<Cost> costs;

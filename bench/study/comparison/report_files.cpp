@@ -36,7 +36,7 @@ nlohmann::json instances_of(const std::vector<Cost>& costs) {
 /// Everything but the cells.
 nlohmann::json json_of(const CompareReport& report) {
   nlohmann::json runs = nlohmann::json::array();
-  for (const CompareReport::Run& run : report.runs) {
+  for (const ComparedRun& run : report.runs) {
     nlohmann::json instance;
     if (run.instance) instance = run.instance->name;
     runs.push_back({{"letter", std::string(1, run.letter)},
@@ -60,11 +60,11 @@ nlohmann::json json_of(const CompareReport& report) {
           {"warnings", report.warnings},
           {"counts",
            {{"tested", found.tested()},
-            {"same", found.same},
-            {"faster", found.faster},
-            {"slower", found.slower},
-            {"undecided", found.undecided},
-            {"missing", found.missing},
+            {"same", found.count(Verdict::same)},
+            {"faster", found.count(Verdict::faster)},
+            {"slower", found.count(Verdict::slower)},
+            {"undecided", found.count(Verdict::undecided)},
+            {"missing", found.count(Verdict::missing)},
             {"skipped", found.skipped},
             {"not_tested", found.not_tested}}},
           {"exit_code", static_cast<int>(report.code)}};

@@ -124,42 +124,31 @@ void require_valid(const CompareOptions& options) {
   }
 }
 
-std::vector<CompareReport::Run> runs_of(const CompareOptions& options) {
-  std::vector<CompareReport::Run> runs;
-  for (const std::filesystem::path& folder : options.runs) {
-    CompareReport::Run& run = runs.emplace_back();
-    run.letter = static_cast<char>('A' + runs.size() - 1);
-    run.folder = folder;
-    run.manifest = read_manifest(folder);
-    run.manifest_sha256 = sha256_of_file(folder / "manifest.json");
-    run.differences = differences_of(runs.front().manifest, run.manifest);
-  }
-  return runs;
-}
-
-/// The runs' cells, as far as they are wanted.
-std::vector<ComparedRun> cells_of(const CompareOptions& options,
-                                  std::vector<std::string>& warnings) {
-  std::vector<ComparedRun> compared;
+std::vector<ComparedRun> runs_of(const CompareOptions& options,
+                                 std::vector<std::string>& warnings) {
+  std::vector<ComparedRun> runs;
   for (const std::filesystem::path& folder : options.runs) {
     StoredRun stored = read_stored_run(folder, WithSamples::no);
     std::ranges::move(stored.torn, std::back_inserter(warnings));
-    compared.push_back({stored.manifest.run_id, stored.manifest.pair, cells_of(stored)});
-    if (const std::string injected = injected_in(compared.back().cells); !injected.empty()) {
+    ComparedRun& run = runs.emplace_back();
+    run.letter = static_cast<char>('A' + runs.size() - 1);
+    run.folder = folder;
+    run.cells = cells_of(stored);
+    run.manifest = std::move(stored.manifest);
+    run.manifest_sha256 = sha256_of_file(folder / "manifest.json");
+    run.differences = differences_of(runs.front().manifest, run.manifest);
+    if (const std::string injected = injected_in(run.cells); !injected.empty()) {
       warnings.push_back(fmt::format("{} was disturbed on purpose: {}", folder.string(), injected));
     }
   }
-  keep_wanted(options, compared);
-  return compared;
+  keep_wanted(options, runs);
+  return runs;
 }
 
 /// One machine is of one type. An import's manifest is of where it was imported.
-void require_two_machines(const CompareReport::Run& run, const CompareReport::Run& other) {
+void require_two_machines(const ComparedRun& run, const ComparedRun& other) {
   if (!run.instance || !other.instance || run.instance->name == other.instance->name) return;
-  const auto is_timed = [](const std::string& origin) {
-    return origin == "measured" || origin == "emulated";
-  };
-  if (!is_timed(run.manifest.origin) || !is_timed(other.manifest.origin)) return;
+  if (!is_measured_here(run.manifest.origin) || !is_measured_here(other.manifest.origin)) return;
   if (of_other_machines(differences_of(run.manifest, other.manifest))) return;
   fail<UsageError>(
       "--instance: {} and {} were measured on the same machine, which is not both {} and {}",
@@ -178,26 +167,23 @@ void set_instances(const CompareOptions& options, const std::vector<Instance>& c
     }
     report.runs[run].instance = instance_named(catalog, given.value);
   }
-  for (const CompareReport::Run& run : report.runs) {
-    for (const CompareReport::Run& other : report.runs) require_two_machines(run, other);
+  for (const ComparedRun& run : report.runs) {
+    for (const ComparedRun& other : report.runs) require_two_machines(run, other);
   }
 }
 
-/// `compared`: the runs' cells, as far as they are wanted.
-void add_costs(const CompareOptions& options, const std::vector<ComparedRun>& compared,
-               CompareReport& report) {
+void add_costs(const CompareOptions& options, CompareReport& report) {
   if (options.instances.empty()) return;
   const std::vector<Instance> catalog = catalog_of(options, utc_label().substr(0, 10));
   set_instances(options, catalog, report);
   std::vector<std::vector<Cost>> costs;  // of each priced run
-  for (std::size_t i = 0; i < report.runs.size(); ++i) {
-    const CompareReport::Run& run = report.runs[i];
+  for (const ComparedRun& run : report.runs) {
     if (!run.instance) {
       report.warnings.push_back(fmt::format(
           "{} has no instance type, so no cost: --instance {}=TYPE", run.letter, run.letter));
       continue;
     }
-    costs.push_back(costs_of(compared[i].run_id, compared[i].cells, *run.instance));
+    costs.push_back(costs_of(run.manifest.run_id, run.cells, *run.instance));
     if (costs.back().empty()) {
       report.warnings.push_back(fmt::format(
           "{} has neither epochs nor training steps, so no cost: [[epoch]] measures them",
@@ -214,10 +200,11 @@ void add_costs(const CompareOptions& options, const std::vector<ComparedRun>& co
 
 ExitCode exit_code_of(const CompareReport& report) {
   const Comparison& found = report.comparison;
-  if (found.slower > 0) return ExitCode::regression;
+  if (found.count(Verdict::slower) > 0) return ExitCode::regression;
   if (report.undecided) return ExitCode::incomplete;
   if (found.tested() > 0) {
-    return found.missing > 0 || found.decided() == 0 ? ExitCode::incomplete : ExitCode::ok;
+    const bool whole = found.count(Verdict::missing) == 0 && found.decided() > 0;
+    return whole ? ExitCode::ok : ExitCode::incomplete;
   }
   // Without a test what an epoch costs may still be what was asked for.
   const bool answered = report.runs.size() == 1 ? !report.costs.empty() : !report.decisions.empty();
@@ -240,14 +227,13 @@ ExitCode compare(const CompareOptions& options) {
   require_valid(options);
   CompareReport report;
   report.command = options.command;
-  report.runs = runs_of(options);
-  std::vector<ComparedRun> compared = cells_of(options, report.warnings);
-  add_costs(options, compared, report);
+  report.runs = runs_of(options, report.warnings);
+  add_costs(options, report);
   if (report.runs.size() > 1) {
-    for (ComparedRun& run : compared) {
+    for (ComparedRun& run : report.runs) {
       if (!options.across.empty()) join_across(run.cells, options.across);
     }
-    report.comparison = compare_runs(compared, options.across);
+    report.comparison = compare_runs(report.runs, options.across);
   }
   report.code = exit_code_of(report);
   Console console(/*speaks=*/true, /*quiet=*/false);
