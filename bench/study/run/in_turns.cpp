@@ -8,27 +8,20 @@
 #include <future>
 #include <optional>
 #include <random>
-#include <set>
 #include <utility>
 
 #include "bench/launch/turns.hpp"
-#include "bench/machine/digest.hpp"
-#include "bench/record/file.hpp"
-#include "bench/study/analysis/pairs.hpp"
 #include "bench/study/run/end.hpp"
-#include "bench/study/run/setup.hpp"
+#include "bench/study/run/run.hpp"
 #include "kernels/device.hpp"
 
 namespace scalebench {
-
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A word that no other pair of runs has.
 std::string new_pair() {
-  constexpr std::size_t kDigits = 12;
-  return sha256_of(fmt::format("{} {}", utc_label(), std::random_device()())).substr(0, kDigits);
+  std::random_device random;
+  return fmt::format("{:06x}{:06x}", random() & 0xffffffU, random() & 0xffffffU);
 }
 
 /// Cards' memory would have to hold both, and other hosts' ranks cannot be told from here.
@@ -109,36 +102,6 @@ bool measure_pair(ResolvedStudy a, ResolvedStudy b, const std::atomic<bool>& sto
   console.clear_progress();
   const bool a_whole = close_run(run_a, stop, /*accept_failed=*/false, console);
   return close_run(run_b, stop, /*accept_failed=*/false, console) && a_whole;
-}
-
-namespace {
-
-/// Before hours are spent: rounds that are too few for any verdict, were there one cell a launch.
-void warn_of_few_rounds(const std::vector<PlannedLaunch>& plan, Console& console) {
-  std::set<std::string> entries;
-  for (const PlannedLaunch& launch : plan) entries.insert(launch.name);
-  const std::size_t rounds = entries.empty() ? 0 : plan.size() / entries.size();
-  const std::size_t needed = launches_needed(entries.size(), /*paired=*/true);
-  if (rounds >= needed) return;
-  console.warn(fmt::format("{} rounds can show no difference among {} cells or more", rounds,
-                           entries.size()),
-               fmt::format("--launches {}, or more", needed));
-}
-
-}  // namespace
-
-BuildRuns measure_builds(const StudyChoice& choice, const std::array<fs::path, 2>& builds,
-                         const fs::path& out, const std::atomic<bool>& stop, Console& console) {
-  std::vector<ResolvedStudy> studies;
-  for (std::size_t i = 0; i < builds.size(); ++i) {
-    StudyChoice its = choice;
-    its.out = (out / (i == 0 ? "a" : "b")).string();
-    studies.push_back(resolve(std::move(its), build_in(builds[i])));
-  }
-  warn_of_few_rounds(studies[0].plan, console);
-  BuildRuns runs{{studies[0].options.out, studies[1].options.out}, false};
-  runs.complete = measure_pair(std::move(studies[0]), std::move(studies[1]), stop, console);
-  return runs;
 }
 
 }  // namespace scalebench

@@ -5,13 +5,10 @@
 // rounds belong together.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <filesystem>
 
 #include "bench/cli/console.hpp"
 #include "bench/study/run/resolved_study.hpp"
-#include "bench/study/run/run.hpp"
 
 namespace scalebench {
 
@@ -23,17 +20,5 @@ namespace scalebench {
 /// both have ended well.
 bool measure_pair(ResolvedStudy a, ResolvedStudy b, const std::atomic<bool>& stop,
                   Console& console);
-
-struct BuildRuns {
-  std::array<std::filesystem::path, 2> folders;  // `out`/a and `out`/b
-  bool complete = false;                         // every launch of both has ended well
-};
-
-/// `builds`: folders of programs, as build_in takes them; the plan is that of this program. Throws
-/// UsageError as resolve and build_in do, before anything starts.
-BuildRuns measure_builds(const StudyChoice& choice,
-                         const std::array<std::filesystem::path, 2>& builds,
-                         const std::filesystem::path& out, const std::atomic<bool>& stop,
-                         Console& console);
 
 }  // namespace scalebench

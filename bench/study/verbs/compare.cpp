@@ -259,27 +259,46 @@ void require_builds(const CompareOptions& options) {
   }
 }
 
+/// Before hours are spent: rounds that are too few for any verdict, were there one cell a launch.
+void warn_of_few_rounds(const std::vector<PlannedLaunch>& plan, Console& console) {
+  std::set<std::string> entries;
+  for (const PlannedLaunch& launch : plan) entries.insert(launch.name);
+  const std::size_t rounds = entries.empty() ? 0 : plan.size() / entries.size();
+  const std::size_t needed = launches_needed(entries.size(), /*paired=*/true);
+  if (rounds >= needed) return;
+  console.warn(fmt::format("{} rounds can show no difference among {} cells or more", rounds,
+                           entries.size()),
+               fmt::format("--launches {}, or more", needed));
+}
+
 /// Measures both builds in turns, then compares their runs.
 ExitCode compare_builds(CompareOptions options) {
   require_builds(options);
   Console console(/*speaks=*/true, /*quiet=*/false);
   const Interruption interruption;
-  StudyChoice study = options.study;
-  study.config = options.runs.front();
-  study.command = options.command;
+  StudyChoice choice = options.study;
+  choice.config = options.runs.front();
+  choice.command = options.command;
   if (options.out.empty()) {
-    options.out = (study.results / fmt::format("{}-builds", utc_name())).string();
+    options.out = (choice.results / fmt::format("{}-builds", utc_name())).string();
   }
-  const BuildRuns runs = measure_builds(study, {options.builds[0], options.builds[1]}, options.out,
-                                        interruption.stop(), console);
+  options.runs = {std::filesystem::path(options.out) / "a",
+                  std::filesystem::path(options.out) / "b"};
+  std::vector<ResolvedStudy> studies;
+  for (std::size_t i = 0; i < options.builds.size(); ++i) {
+    choice.out = options.runs[i].string();
+    studies.push_back(resolve(choice, build_in(options.builds[i])));
+  }
+  warn_of_few_rounds(studies[0].plan, console);
+  const bool complete =
+      measure_pair(std::move(studies[0]), std::move(studies[1]), interruption.stop(), console);
   if (interruption.stop()) {
     console.warn("interrupted: everything that was measured is kept", options.out);
     return interruption.exit_code();
   }
   options.builds.clear();
-  options.runs.assign(runs.folders.begin(), runs.folders.end());
   ExitCode code = compare(options);
-  if (code == ExitCode::ok && !runs.complete) code = ExitCode::incomplete;
+  if (code == ExitCode::ok && !complete) code = ExitCode::incomplete;
   return name_suspects(options.runs, options.format, options.study.end.fail_on_host, console, code);
 }
 
