@@ -102,6 +102,7 @@ std::vector<std::string> words_apart(const std::vector<const ResultRow*>& rows,
 /// The labels of rows that are shown together, in their order. Where several would share one, the
 /// parameters in which they differ follow: "throughput resnet50 batch 64 N=1 channels_last graph".
 std::vector<std::string> labels_of(const std::vector<const ResultRow*>& rows);
+std::vector<std::string> labels_of(const std::vector<Cell>& cells);
 
 // Which cells of two runs are the same case, when what they are compared over is itself a
 // parameter: two devices, two transports, two algorithms. Case ids then differ; cells are joined by

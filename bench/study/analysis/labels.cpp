@@ -11,6 +11,7 @@
 
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/hosts.hpp"
+#include "bench/record/columns.hpp"
 #include "bench/study/analysis/cells.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -146,6 +147,12 @@ std::vector<std::string> labels_of(const std::vector<const ResultRow*>& rows) {
   const std::vector<std::string> words = words_apart(rows, labels);
   for (std::size_t i = 0; i < rows.size(); ++i) labels[i] += words[i];
   return labels;
+}
+
+std::vector<std::string> labels_of(const std::vector<Cell>& cells) {
+  std::vector<const ResultRow*> rows;
+  for (const Cell& cell : cells) rows.push_back(&cell.row);
+  return labels_of(rows);
 }
 
 std::vector<std::string_view> parameter_columns() {

@@ -105,21 +105,22 @@ AcceptedTonight accepted_tonight(const fs::path& results, const std::string& stu
   return tonight;
 }
 
-void measure_beside(const BesideStudy& study, const std::atomic<bool>& stop, Console& console) {
-  ResolvedStudy here = resolve(study.options, study.config, study.limits, study.plan);
+void measure_beside(const NightSetup& night, const std::atomic<bool>& stop, Console& console) {
+  ResolvedStudy here = night.study;
   for (PlannedLaunch& launch : here.plan) {
-    if (study.inject.empty() || launch.program != study.inject_into) continue;
-    launch.arguments.insert(launch.arguments.end(), {"--inject", study.inject});
+    if (night.inject.empty() || launch.program != night.inject_into) continue;
+    launch.arguments.insert(launch.arguments.end(), {"--inject", night.inject});
   }
-  if (!study.beside) {
+  if (!night.beside) {
     StudyRun run = open_study(here, console);
     run.measure(stop);
     close_run(run, stop, /*accept_failed=*/false, console);
     return;
   }
+  const ResolvedStudy& study = night.study;
   StartOptions options = study.options;
   options.out = accepted_name(options.out);
-  measure_pair(resolve(options, study.config, study.limits, study.plan, *study.beside),
+  measure_pair(resolve(options, study.config, study.limits, study.plan, *night.beside),
                std::move(here), stop, console);
 }
 
@@ -145,12 +146,15 @@ std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
   return plan;
 }
 
-void measure_again(const BesideStudy& study, const std::set<std::string>& suspects,
+void measure_again(const NightSetup& night, const std::set<std::string>& suspects,
                    const std::atomic<bool>& stop, Console& console) {
-  BesideStudy again = study;
-  again.options.out = rerun_name(study.options.out);
-  const StoredRun run = read_stored_run(study.options.out, WithSamples::no);
-  again.plan = plan_holding(study.plan, cells_of(run), suspects);
+  const ResolvedStudy& sweep = night.study;
+  const StoredRun run = read_stored_run(sweep.options.out, WithSamples::no);
+  StartOptions options = sweep.options;
+  options.out = rerun_name(options.out);
+  NightSetup again = night;
+  again.study = resolve(options, sweep.config, sweep.limits,
+                        plan_holding(sweep.plan, cells_of(run), suspects));
   measure_beside(again, stop, console);
 }
 

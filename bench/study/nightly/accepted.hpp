@@ -45,16 +45,14 @@ AcceptedTonight accepted_tonight(const std::filesystem::path& results, const std
 // A study by the programs here, in turns with those of another build where there is one; and its
 // suspects again. Each is a run folder of its own.
 
-struct BesideStudy {
-  StartOptions options;  // `out` is the run's folder; side runs have its name and a word
-  StudyConfig config;
-  PlanLimits limits;
-  std::vector<PlannedLaunch> plan;
-  std::optional<Build> beside;      // the other build
-  std::string inject, inject_into;  // a fault, and the program here that it is put into
+struct NightSetup {
+  ResolvedStudy study;  // its `out` is the run's folder; side runs have its name and a word
+  AcceptedTonight accepted;
+  std::optional<Build> beside{};        // the other build
+  std::string inject{}, inject_into{};  // a fault, and the program here that it is put into
 };
 
-void measure_beside(const BesideStudy& study, const std::atomic<bool>& stop, Console& console);
+void measure_beside(const NightSetup& night, const std::atomic<bool>& stop, Console& console);
 
 /// Of `plan`, all rounds, the launches whose entries hold one of `suspects`, which are keys of
 /// `cells`, and the shortest other ones, numbered anew: beside cells that are no suspects, a
@@ -64,7 +62,7 @@ std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
                                         const std::set<std::string>& suspects);
 
 /// Measures what holds `suspects`, keys of cells, in as many rounds again.
-void measure_again(const BesideStudy& study, const std::set<std::string>& suspects,
+void measure_again(const NightSetup& night, const std::set<std::string>& suspects,
                    const std::atomic<bool>& stop, Console& console);
 
 }  // namespace scalebench

@@ -43,12 +43,8 @@ std::map<std::string, BuildCell> judged_builds(const NightInput& input) {
 
 /// Tonight's values of the accepted programs.
 std::map<std::string, double> machine_seconds(const NightInput& input) {
-  std::map<std::string, double> seconds;
-  if (!input.why_not.empty()) return seconds;
-  for (const Cell& cell : input.paired ? input.accepted : input.tonight) {
-    if (cell.measured()) seconds[cell.key] = median_of(cell.seconds);
-  }
-  return seconds;
+  if (!input.why_not.empty()) return {};
+  return medians_of(input.paired ? input.accepted : input.tonight);
 }
 
 using Cells = std::map<std::string, NightCell>;
@@ -62,9 +58,7 @@ Cells named_cells(const NightInput& input, const MachineNights& nights) {
     if (nights.cells.contains(key)) cells[key].label = row.get("label");
   }
   for (const std::vector<Cell>* const side : {&input.accepted, &input.tonight}) {
-    std::vector<const ResultRow*> rows;
-    for (const Cell& cell : *side) rows.push_back(&cell.row);
-    const std::vector<std::string> labels = labels_of(rows);
+    const std::vector<std::string> labels = labels_of(*side);
     for (std::size_t i = 0; i < side->size(); ++i) {
       const Cell& cell = (*side)[i];
       if (cell.status == "skipped" && !nights.cells.contains(cell.key)) continue;
@@ -149,6 +143,14 @@ std::string Night::title() const {
       learning ? fmt::format("{} (machine: {:.0f} of {} nights)", word, learnt, kFewestNights)
                : word;
   return reasons.empty() ? text : fmt::format("{}: {}", text, fmt::join(reasons, "; "));
+}
+
+std::map<std::string, double> medians_of(const std::vector<Cell>& cells) {
+  std::map<std::string, double> seconds;
+  for (const Cell& cell : cells) {
+    if (cell.measured()) seconds[cell.key] = median_of(cell.seconds);
+  }
+  return seconds;
 }
 
 std::set<std::string> suspects_of(const NightInput& sweep) {

@@ -3,6 +3,7 @@
 // of the two answers. Values in, values out.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -58,6 +59,9 @@ struct Night {
   /// "PASS (machine: 5 of 8 nights)", "UNSURE: 2 cells missing".
   std::string title() const;
 };
+
+/// The medians of the measured cells, in seconds, by key.
+std::map<std::string, double> medians_of(const std::vector<Cell>& cells);
 
 /// Cells to be measured again after the sweep, by keys as plan_holding takes them.
 std::set<std::string> suspects_of(const NightInput& sweep);

@@ -8,7 +8,6 @@
 
 #include "bench/launch/process.hpp"
 #include "bench/machine/identity.hpp"
-#include "bench/measure/statistics.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/json_members.hpp"
 #include "bench/study/analysis/stored_run.hpp"
@@ -188,11 +187,8 @@ std::string accept_night(const fs::path& results, const std::string& run_id,
   const Manifest run = read_manifest(results / run_id);
   accept_build(results, run, reason);
   std::string said = fmt::format("accepted: {}, build {}\n", run_id, run.tool.name());
-  std::map<std::string, double> seconds;
-  for (const Cell& cell : cells_of(read_stored_run(results / run_id, WithSamples::no))) {
-    if (cell.measured()) seconds[cell.key] = median_of(cell.seconds);
-  }
-  const auto rows = accepted_rows(rows_in(folder, history_schema()), seconds);
+  const auto cells = cells_of(read_stored_run(results / run_id, WithSamples::no));
+  const auto rows = accepted_rows(rows_in(folder, history_schema()), medians_of(cells));
   for (const ResultRow& row : rows) {
     said += row.get("verdict") == kDropped ? "dropped: " : "nights begin anew: ";
     said += row.get("label") + "\n";

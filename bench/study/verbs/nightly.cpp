@@ -47,31 +47,24 @@ std::string program_of(const std::string& inject) {
   }
 }
 
-struct NightSetup : BesideStudy {
-  AcceptedTonight accepted;
-};
-
-NightSetup setup_of(NightlyOptions& options) {
-  NightSetup setup;
-  setup.config = config_of(options);
-  if (!options.launches && setup.config.launches < kRounds) {
-    options.launches = kRounds;
-    setup.config = config_of(options);
-  }
-  setup.limits = limits_of(options, setup.config);
-  setup.plan = plan_of(setup.config, setup.limits);
-  setup.options = options;
-  if (setup.config.launches < kFewestRounds) {
+NightSetup setup_of(NightlyOptions options) {
+  StudyConfig config = config_of(options);
+  if (!options.launches && config.launches < kRounds) config.launches = kRounds;
+  if (config.launches < kFewestRounds) {
     fail<UsageError>("--launches {}: valid: {} or more; two builds are compared in so many rounds",
-                     setup.config.launches, kFewestRounds);
+                     config.launches, kFewestRounds);
   }
-  setup.options.out = (options.results / new_run_name(setup.config.name)).string();
-  setup.accepted = accepted_tonight(options.results, setup.config.name, setup.plan);
+  options.out = (options.results / new_run_name(config.name)).string();
+  PlanLimits limits = limits_of(options, config);
+  const std::vector<PlannedLaunch> plan = plan_of(config, limits);
+  AcceptedTonight accepted = accepted_tonight(options.results, config.name, plan);
+  NightSetup setup{resolve(options, std::move(config), std::move(limits), plan),
+                   std::move(accepted)};
   setup.beside = setup.accepted.build;
   if (options.inject.empty()) return setup;
   setup.inject = options.inject;
   setup.inject_into = program_of(options.inject);
-  const bool takes = std::ranges::count(setup.plan, setup.inject_into, &PlannedLaunch::program) > 0;
+  const bool takes = std::ranges::count(plan, setup.inject_into, &PlannedLaunch::program) > 0;
   if (!takes || setup.accepted.accepted.is_null()) {
     fail<UsageError>("--inject {}: {}", options.inject,
                      takes ? "no build of this study is accepted yet: a night without it first"
@@ -83,11 +76,11 @@ NightSetup setup_of(NightlyOptions& options) {
 
 /// The run as far as it came; where nothing was measured, what is known without.
 Manifest manifest_of(const NightSetup& setup, const std::string& started_utc) {
-  const fs::path run = setup.options.out;
+  const fs::path run = setup.study.options.out;
   if (fs::exists(run / "manifest.json")) return read_manifest(run);
   Manifest manifest;
   manifest.run_id = run.filename().string();
-  manifest.study = setup.config.name;
+  manifest.study = setup.study.config.name;
   manifest.started_utc = started_utc;
   manifest.tool = build_info();
   manifest.environment = environment_here();
@@ -107,8 +100,8 @@ std::vector<Cell> cells_in(const std::string& folder, NightInput& input) {
 /// All that a night measures. Throws where it cannot go on.
 void measure(const NightSetup& setup, const std::atomic<bool>& stop, NightInput& input,
              Console& console) {
-  const StartOptions& options = setup.options;
-  const fs::path study = study_folder(options.results, setup.config.name, environment_here());
+  const StartOptions& options = setup.study.options;
+  const fs::path study = study_folder(options.results, setup.study.config.name, environment_here());
   input.history = rows_in(study, history_schema());
   const std::string now = utc_label();
   if (!input.history.empty() && input.history.back().get("started_utc") > now) {
@@ -206,7 +199,7 @@ std::optional<FolderLock> only_night(const fs::path& results, Console& console) 
   }
 }
 
-ExitCode nightly(NightlyOptions options) {
+ExitCode nightly(const NightlyOptions& options) {
   if (options.config.empty()) fail<UsageError>("nightly takes a config to measure");
   for (const std::string& state : options.fail_on) {
     require_known("--fail-on", state, std::array<std::string_view, 2>{"host", "unsure"});
@@ -214,7 +207,7 @@ ExitCode nightly(NightlyOptions options) {
   Console console(/*speaks=*/true, options.quiet);
   const NightSetup setup = setup_of(options);
   if (options.dry_run) {
-    print_plan(resolve(options, setup.config, setup.limits, setup.plan), console);
+    print_plan(setup.study, console);
     if (setup.beside) console.result("# each in turns with the accepted programs\n");
     return ExitCode::ok;
   }
