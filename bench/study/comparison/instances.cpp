@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "bench/record/csv.hpp"
+#include "bench/record/catalog_row.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
@@ -17,44 +17,6 @@ namespace {
 
 constexpr double kMostGpus = 1e4, kMostCores = 1e5, kMostUsd = 1e6, kMostGbps = 1e6;
 
-/// One row of the catalog, with the place for what is wrong in it.
-class CatalogRow {
- public:
-  CatalogRow(const CsvTable& table, std::size_t row) : table_(table), row_(row) {}
-
-  const std::string& text(std::string_view column) const { return table_.text(row_, column); }
-  double number(std::string_view column) const { return table_.number(row_, column); }
-  /// Of a column that a catalog need not have.
-  std::string optional(std::string_view column) const {
-    return table_.has(column) ? text(column) : std::string();
-  }
-
-  [[noreturn]] void refuse(std::string_view column, std::string_view valid) const {
-    fail<UsageError>("{}: {}: '{}'; valid: {}", table_.place(row_, column), column, text(column),
-                     valid);
-  }
-  std::string required(std::string_view column, std::string_view valid) const {
-    if (text(column).empty()) refuse(column, valid);
-    return text(column);
-  }
-  int whole(std::string_view column, double least, double most) const {
-    const double value = number(column);
-    if (value >= least && value <= most && value == std::floor(value)) {
-      return static_cast<int>(value);
-    }
-    refuse(column, fmt::format("a whole number from {} to {}", least, most));
-  }
-  double positive(std::string_view column, double most) const {
-    const double value = number(column);
-    if (value > 0 && value <= most) return value;
-    refuse(column, fmt::format("a number above 0 and up to {}", most));
-  }
-
- private:
-  const CsvTable& table_;
-  std::size_t row_;
-};
-
 Instance instance_in(const CatalogRow& row) {
   Instance instance;
   instance.name = row.required("name", "the type's name, as p3.8xlarge");
@@ -62,10 +24,7 @@ Instance instance_in(const CatalogRow& row) {
   instance.gpus = row.whole("gpus", 0, kMostGpus);
   instance.vcpus = row.whole("vcpus", 1, kMostCores);
   if (!row.optional("currency").empty()) instance.currency = row.text("currency");
-  instance.network_gbps = std::nan("");
-  if (!row.optional("network_gbps").empty()) {
-    instance.network_gbps = row.positive("network_gbps", kMostGbps);
-  }
+  instance.network_gbps = row.positive_or(std::nan(""), "network_gbps", kMostGbps);
   if (!row.optional("check_nodes").empty()) {
     instance.check = {row.whole("check_nodes", 1, kMostGpus), row.positive("check_bytes", 1e15),
                       row.positive("check_busbw_gb_per_s", 1e6),
@@ -100,10 +59,6 @@ std::vector<Instance> read_instances(const std::filesystem::path& path) {
   return instances;
 }
 
-const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name) {
-  return row_named(instances, &Instance::name, "instance", name);
-}
-
 bool has_gpu(const Instance& instance, const std::string& gpu) {
   std::string code;  // "V100" of "NVIDIA V100 SXM2": the first word with a digit
   re2::RE2::PartialMatch(instance.gpu_model, R"(([^ ]*[0-9][^ ]*))", &code);
@@ -119,7 +74,7 @@ void set_price(std::vector<Instance>& catalog, const std::string& type, const st
         "12.24, above 0 and up to {}",
         type, text, kMostUsd);
   }
-  instance_named(catalog, type);
+  row_named(catalog, &Instance::name, "instance", type);
   Instance& instance = *std::ranges::find(catalog, type, &Instance::name);
   instance.usd_per_hour = price;
   instance.price_date = today;

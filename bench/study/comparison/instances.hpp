@@ -38,9 +38,6 @@ struct Instance {
 /// Throws UsageError `file:line:column: what; what is valid` for a catalog that cannot be used.
 std::vector<Instance> read_instances(const std::filesystem::path& path);
 
-/// Throws UsageError with the nearest name.
-const Instance& instance_named(const std::vector<Instance>& instances, std::string_view name);
-
 /// Whether a GPU of this name is of the type's model: an L40S is no L4.
 bool has_gpu(const Instance& instance, const std::string& gpu);
 

@@ -221,18 +221,20 @@ class InstancesTest : public testing::Test {
 TEST(Catalog, HasAPriceASourceAndADateForEveryType) {
   const auto catalog = read_instances(SCALEBENCH_INSTANCES);
   EXPECT_GE(catalog.size(), 20U);
-  const Instance& p3 = instance_named(catalog, "p3.8xlarge");
+  const Instance& p3 = row_named(catalog, &Instance::name, "instance", "p3.8xlarge");
   EXPECT_EQ(p3.gpus, 4);
   EXPECT_EQ(p3.usd_per_hour, 12.24);
   EXPECT_EQ(p3.price_date, "2026-07-20");
   for (const char* const family : {"c5", "m5", "c6i", "c7g"}) {
-    const Instance& cpus = instance_named(catalog, fmt::format("{}.4xlarge", family));
+    const Instance& cpus =
+        row_named(catalog, &Instance::name, "instance", fmt::format("{}.4xlarge", family));
     EXPECT_EQ(cpus.gpus, 0) << family;
     EXPECT_EQ(cpus.vcpus, 16) << family;
     EXPECT_EQ(cpus.price_date, "2026-07-20") << family;
   }
-  EXPECT_THAT(message_of<UsageError>([&] { instance_named(catalog, "p3.8xlrge"); }),
-              HasSubstr("did you mean 'p3.8xlarge'?"));
+  EXPECT_THAT(
+      message_of<UsageError>([&] { row_named(catalog, &Instance::name, "instance", "p3.8xlrge"); }),
+      HasSubstr("did you mean 'p3.8xlarge'?"));
 }
 
 TEST_F(InstancesTest, ReadsOtherProgramsFiles) {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace scalebench {
@@ -39,8 +38,5 @@ std::vector<Fabric> read_fabrics(const std::filesystem::path& path);
 
 /// Null: none of them, or GPUs that belong to several.
 const Fabric* fabric_of(const std::vector<Fabric>& fabrics, const std::vector<std::string>& gpus);
-
-/// Throws UsageError with the valid names and the nearest.
-const Fabric& fabric_named(const std::vector<Fabric>& fabrics, std::string_view name);
 
 }  // namespace scalebench

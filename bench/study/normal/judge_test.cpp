@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "bench/record/columns.hpp"
+#include "kernels/error.hpp"
 
 namespace scalebench::judge_test {
 namespace {
@@ -30,7 +31,7 @@ const std::vector<Fabric>& fabrics() {
 
 Place place(const char* fabric, double gbit = 0, int rails = 1) {
   Place place;
-  place.fabric = &fabric_named(fabrics(), fabric);
+  place.fabric = &row_named(fabrics(), &Fabric::name, "fabric", fabric);
   place.rail_gb_per_s = gbit / 8;
   place.rails = rails;
   return place;

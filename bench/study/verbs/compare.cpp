@@ -165,7 +165,7 @@ void set_instances(const CompareOptions& options, const std::vector<Instance>& c
       fail<UsageError>("--instance {}: {} has a type already, {}", text, report.runs[run].letter,
                        report.runs[run].instance->name);
     }
-    report.runs[run].instance = instance_named(catalog, given.value);
+    report.runs[run].instance = row_named(catalog, &Instance::name, "instance", given.value);
   }
   for (const ComparedRun& run : report.runs) {
     for (const ComparedRun& other : report.runs) require_two_machines(run, other);

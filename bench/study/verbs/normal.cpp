@@ -106,7 +106,7 @@ void set_network(const std::string& text, Place& place) {
 /// The instance type's network and check, and its GPUs where nothing names them.
 void set_instance(const std::string& name, Subject& subject, Place& place) {
   const std::vector<Instance> catalog = read_instances(configs_folder() / "instances.csv");
-  const Instance& instance = instance_named(catalog, name);
+  const Instance& instance = row_named(catalog, &Instance::name, "instance", name);
   for (const std::string& gpu : subject.gpus) {
     if (instance.gpus > 0 && has_gpu(instance, gpu)) continue;
     fail<UsageError>("--instance {}: it has {}, and this is of {}", name,
@@ -124,7 +124,7 @@ Place place_of(const NormalOptions& options, Subject& subject, const std::vector
   place.memory_busbw = subject.memory_busbw;
   if (!options.instance.empty()) set_instance(options.instance, subject, place);
   if (!options.fabric.empty()) {
-    place.fabric = &fabric_named(fabrics, options.fabric);
+    place.fabric = &row_named(fabrics, &Fabric::name, "fabric", options.fabric);
     place.fabric_is_said = true;
   } else if (subject.uses_gpus) {
     place.fabric = fabric_of(fabrics, subject.gpus);
