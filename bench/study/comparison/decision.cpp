@@ -45,13 +45,13 @@ bool is_testable(const Cost& cost) { return cost.origin == "measured" || cost.se
 int digits_of(double ratio) { return ratio >= 9.95 ? 0 : ratio >= 2 ? 1 : 2; }
 
 /// The same with A and B exchanged where B is the better one.
-CellComparison of_better(const Odds& odds) {
-  CellComparison found = odds.found;
+CellComparison of_better(const CellComparison& found) {
   if (found.ratio >= 1) return found;
-  found.ratio = 1 / odds.found.ratio;
-  found.ratio_low = 1 / odds.found.ratio_high;
-  found.ratio_high = 1 / odds.found.ratio_low;
-  return found;
+  CellComparison exchanged = found;
+  exchanged.ratio = 1 / found.ratio;
+  exchanged.ratio_low = 1 / found.ratio_high;
+  exchanged.ratio_high = 1 / found.ratio_low;
+  return exchanged;
 }
 
 std::string with_ends(const CellComparison& found, const auto& text, const char* unit) {
@@ -63,7 +63,7 @@ std::string with_ends(const CellComparison& found, const auto& text, const char*
 }
 
 /// "31x [29, 33] faster", "1.25x faster"
-std::string faster_by(const Odds& time) {
+std::string faster_by(const CellComparison& time) {
   const CellComparison found = of_better(time);
   const int digits = digits_of(found.ratio);
   const auto text = [&](double ratio) { return fmt::format("{:.{}f}", ratio, digits); };
@@ -71,7 +71,7 @@ std::string faster_by(const Odds& time) {
 }
 
 /// "39 % [37, 41] cheaper"
-std::string cheaper_by(const Odds& usd) {
+std::string cheaper_by(const CellComparison& usd) {
   const CellComparison found = of_better(usd);
   const int digits = found.ratio >= 100 ? 2 : 0;
   const auto text = [&](double ratio) {
@@ -80,31 +80,32 @@ std::string cheaper_by(const Odds& usd) {
   return with_ends(found, text, " %") + " cheaper";
 }
 
+bool is_a_better(const CellComparison& found) { return found.verdict == Verdict::slower; }
+
 /// "2 x p3.8xlarge"
-std::string side_name(const Decision& decision, std::string_view side) {
-  const double nodes = (side == "a" ? decision.a : decision.b)->nodes;
-  const std::string& type = side == "a" ? decision.name_a : decision.name_b;
+std::string side_name(const Decision& decision, bool of_a) {
+  const double nodes = (of_a ? decision.a : decision.b)->nodes;
+  const std::string& type = of_a ? decision.name_a : decision.name_b;
   return nodes == 1 ? type : fmt::format("{} x {}", nodes, type);
 }
 
 /// "p3 and g2: p3 6.4x [6.3, 6.5] faster an epoch; g2 66 % [65, 67] cheaper"
 std::string outcome_of(const Decision& decision) {
-  const std::string time = decision.time.better(), usd = decision.usd.better();
-  const std::string unit = decision.a->unit();
-  const std::string faster = faster_by(decision.time), cheaper = cheaper_by(decision.usd);
-  if (decision.time.told() && time == usd) {
-    return fmt::format("{}: {} and {} {}", side_name(decision, time), faster, cheaper, unit);
+  const CellComparison &time = decision.time, &usd = decision.usd;
+  const std::string unit = decision.a->unit(), faster = faster_by(time), cheaper = cheaper_by(usd);
+  const std::string fast = side_name(decision, is_a_better(time));
+  if (time.differs() && time.verdict == usd.verdict) {
+    return fmt::format("{}: {} and {} {}", fast, faster, cheaper, unit);
   }
-  const std::string speed = decision.time.told()
-                                ? fmt::format("{} {} {}", side_name(decision, time), faster, unit)
-                            : time == "equal" ? unit + " takes the same time"
-                                              : "no difference in time can be told";
-  const std::string cost = decision.usd.told() ? side_name(decision, usd) + " " + cheaper
-                           : usd == "equal"    ? "it costs the same"
-                           : usd.empty()       ? "which one is cheaper is not known"
-                                               : "no difference in cost can be told";
-  return fmt::format("{} and {}: {}; {}", side_name(decision, "a"), side_name(decision, "b"), speed,
-                     cost);
+  const std::string speed = time.differs() ? fmt::format("{} {} {}", fast, faster, unit)
+                            : time.verdict == Verdict::same ? unit + " takes the same time"
+                                                            : "no difference in time can be told";
+  const std::string cost = usd.differs() ? side_name(decision, is_a_better(usd)) + " " + cheaper
+                           : usd.verdict == Verdict::same    ? "it costs the same"
+                           : usd.verdict == Verdict::missing ? "which one is cheaper is not known"
+                                                             : "no difference in cost can be told";
+  return fmt::format("{} and {}: {}; {}", side_name(decision, true), side_name(decision, false),
+                     speed, cost);
 }
 
 /// "measured, 4 launches, price of 2026-07-20"
@@ -126,11 +127,11 @@ std::string sentence_of(const Decision& decision) {
   if (!decision.a) return fmt::format("{} or {} cannot be decided: {}", a, b, decision.note);
   const std::string of_a = basis_of(*decision.a), of_b = basis_of(*decision.b);
   std::string text =
-      fmt::format("{} ({}{})", outcome_of(decision), decision.time.tested ? "" : "not tested: ",
+      fmt::format("{} ({}{})", outcome_of(decision), decision.tested ? "" : "not tested: ",
                   of_a == of_b ? of_a : fmt::format("{} {}; {} {}", a, of_a, b, of_b));
   if (decision.a->steps) text += ", in training steps alone: no synchronisation and no input";
-  if (!decision.usd.told()) return text;
-  const bool a_wins = decision.usd.better() == "a";
+  if (!decision.usd.differs()) return text;
+  const bool a_wins = is_a_better(decision.usd);
   text += fmt::format("; {} would have to cost {} {} an hour to be equal in cost", a_wins ? b : a,
                       show_usd(decision.equal_usd_per_hour), decision.a->instance.currency);
   if (std::isnan(decision.break_even_epochs)) return text;
@@ -143,10 +144,10 @@ std::string sentence_of(const Decision& decision) {
 /// "which one is faster (24 launches a side would tell); what an hour of g2 costs (--price ...)"
 std::string unknown_after(const Decision& decision) {
   std::vector<std::string> parts;
-  const bool time = decision.time.better() == "open", usd = decision.usd.better() == "open";
+  const bool time = decision.time.verdict == Verdict::undecided,
+             usd = decision.usd.verdict == Verdict::undecided;
   if (time || usd) {
-    const std::size_t needed =
-        std::max(decision.time.found.rounds_needed, decision.usd.found.rounds_needed);
+    const std::size_t needed = std::max(decision.time.rounds_needed, decision.usd.rounds_needed);
     parts.push_back(fmt::format("which one is {} ({}{} launches a side would tell)",
                                 time && usd ? "better"
                                 : time      ? "faster"
@@ -196,35 +197,41 @@ Decision undecided(const InstanceType& a, const InstanceType& b) {
 
 // The questions, asked of the engine.
 
+using Question = CellComparison Decision::*;
+
 /// Of each decision that has both sides; Holm's correction is over all of them.
-void ask(std::vector<Decision>& decisions, Odds Decision::*question, double (*price)(const Cost&)) {
+void ask(std::vector<Decision>& decisions, Question question, double (*price)(const Cost&)) {
   std::vector<CellSamples> samples;
-  std::vector<Odds*> asked;
+  std::vector<CellComparison*> asked;
   for (Decision& decision : decisions) {
     if (!decision.a) continue;
-    Odds& odds = decision.*question;
+    CellComparison& found = decision.*question;
     CellSamples each;
     for (const auto& [cost, values] :
          {std::pair(&*decision.a, &each.a), std::pair(&*decision.b, &each.b)}) {
       for (const double seconds : cost->seconds) values->push_back(seconds * price(*cost));
     }
-    odds.found.ratio = median_of(each.b) / median_of(each.a);
-    odds.found.ratio_low = odds.found.ratio_high = std::nan("");
-    odds.tested = is_testable(*decision.a) && is_testable(*decision.b);
-    if (!odds.tested || std::isnan(odds.found.ratio)) continue;
+    found.ratio = median_of(each.b) / median_of(each.a);
+    if (std::isnan(found.ratio)) continue;
+    if (!decision.tested) {
+      found.verdict = found.ratio > 1 + kFloor         ? Verdict::slower
+                      : found.ratio < 1 / (1 + kFloor) ? Verdict::faster
+                                                       : Verdict::same;
+      continue;
+    }
     samples.push_back(std::move(each));
-    asked.push_back(&odds);
+    asked.push_back(&found);
   }
-  const std::vector<CellComparison> found = compare_cells(samples);
-  for (std::size_t i = 0; i < found.size(); ++i) asked[i]->found = found[i];
+  const std::vector<CellComparison> answers = compare_cells(samples);
+  for (std::size_t i = 0; i < answers.size(); ++i) *asked[i] = answers[i];
 }
 
 /// What follows from the answers.
 void conclude(Decision& decision, double startup_seconds) {
   if (!decision.a) return;
   decision.unknown = unknown_after(decision);
-  if (!decision.usd.told()) return;
-  const bool a_wins = decision.usd.better() == "a";
+  if (!decision.usd.differs()) return;
+  const bool a_wins = is_a_better(decision.usd);
   const Cost &cheap = a_wins ? *decision.a : *decision.b,
              &dear = a_wins ? *decision.b : *decision.a;
   decision.equal_usd_per_hour = cheap.usd() / instance_seconds(dear) * 3600;
@@ -249,21 +256,13 @@ void pair_up(const InstanceType& a, const InstanceType& b, std::vector<Decision>
     if (!first.is_timed() || !first.whole || done.contains(&first)) continue;
     const Cost *const of_a = best_of(a), *const of_b = best_of(b);
     if (of_a == nullptr || of_b == nullptr) continue;
-    decisions.push_back({a.name, b.name, work_of(*of_a), *of_a, *of_b, ""});
+    decisions.push_back({a.name, b.name, work_of(*of_a), *of_a, *of_b, "",
+                         is_testable(*of_a) && is_testable(*of_b)});
   }
   if (decisions.size() == before) decisions.push_back(undecided(a, b));
 }
 
 }  // namespace
-
-std::string Odds::better() const {
-  if (std::isnan(found.ratio)) return "";
-  if (tested) {
-    if (found.differs()) return found.verdict == Verdict::slower ? "a" : "b";
-    return found.verdict == Verdict::same ? "equal" : "open";
-  }
-  return found.ratio > 1 + kFloor ? "a" : found.ratio < 1 / (1 + kFloor) ? "b" : "equal";
-}
 
 std::vector<Decision> decisions_of(const std::vector<std::vector<Cost>>& types,
                                    double startup_seconds) {
@@ -289,9 +288,9 @@ std::vector<Decision> decisions_of(const std::vector<std::vector<Cost>>& types,
 
 bool all_decided(const std::vector<Decision>& decisions) {
   return !decisions.empty() && std::ranges::all_of(decisions, [](const Decision& decision) {
-    const std::string time = decision.time.better(), usd = decision.usd.better();
-    if (!decision.a || usd.empty()) return false;
-    return decision.time.told() || decision.usd.told() || (time == "equal" && usd == "equal");
+    const CellComparison &time = decision.time, &usd = decision.usd;
+    if (usd.verdict == Verdict::missing) return false;
+    return time.differs() || usd.differs() || (time.decided() && usd.decided());
   });
 }
 
@@ -307,16 +306,16 @@ std::set<std::string> types_of(const std::vector<Decision>& decisions) {
 /// next one by how much, "g2 is the cheapest of 3 types, 39 % [37, 41] cheaper than p3"; empty
 /// where no type is.
 std::pair<std::string, std::string> winner_of(const std::vector<Decision>& decisions,
-                                              Odds Decision::*question,
-                                              std::string (*by)(const Odds&)) {
+                                              Question question,
+                                              std::string (*by)(const CellComparison&)) {
   const std::set<std::string> types = types_of(decisions);
   for (const std::string& type : types) {
     std::size_t won = 0;
     const Decision* nearest = nullptr;
     for (const Decision& decision : decisions) {
-      const std::string better = (decision.*question).better();
-      if ((better == "a" ? decision.name_a : better == "b" ? decision.name_b : "") != type)
-        continue;
+      const CellComparison& found = decision.*question;
+      const std::string& better = is_a_better(found) ? decision.name_a : decision.name_b;
+      if (!found.differs() || better != type) continue;
       ++won;
       const auto ratio = [&](const Decision* one) { return of_better(one->*question).ratio; };
       if (nearest == nullptr || ratio(&decision) < ratio(nearest)) nearest = &decision;
@@ -342,11 +341,12 @@ std::string winner_sentence(const std::vector<Decision>& decisions) {
                              : fmt::format("{}; {} is the fastest, {}", cost, fastest, faster);
 }
 
-/// "1.25 [1.20, 1.30] a": which one is better, as in compare.json.
-std::string odds_text(const Odds& odds) {
-  if (std::isnan(odds.found.ratio)) return "-";
+/// "1.25 [1.20, 1.30]", and behind it the verdict where that is SAME or UNDECIDED.
+std::string ratio_text(const CellComparison& found) {
+  if (std::isnan(found.ratio)) return "-";
   const auto text = [](double ratio) { return fmt::format("{:.2f}", ratio); };
-  return with_ends(odds.found, text, "") + " " + odds.better();
+  const std::string said = with_ends(found, text, "");
+  return found.differs() ? said : fmt::format("{} {}", said, name_of(found.verdict));
 }
 
 }  // namespace
@@ -377,8 +377,8 @@ std::string table_of_pairs(const std::vector<Decision>& decisions) {
                                   "cost, B over A", "workload");
   for (const Decision& decision : decisions) {
     table += fmt::format("{:<24} {:<24} ", printable(decision.name_a), printable(decision.name_b));
-    table += decision.a ? fmt::format("{:<26} {:<26} {}\n", odds_text(decision.time),
-                                      odds_text(decision.usd), printable(decision.workload))
+    table += decision.a ? fmt::format("{:<26} {:<26} {}\n", ratio_text(decision.time),
+                                      ratio_text(decision.usd), printable(decision.workload))
                         : printable(decision.note) + "\n";
   }
   return table;
@@ -389,15 +389,14 @@ nlohmann::json json_of(const Decision& decision) {
                       {"instance_a", decision.name_a},
                       {"instance_b", decision.name_b},
                       {"sentence", sentence_of(decision)}};
-  const std::pair<const char*, const Odds*> questions[]{{"time", &decision.time},
-                                                        {"usd", &decision.usd}};
-  for (const auto& [name, odds] : questions) {
-    const CellComparison& found = odds->found;
+  for (const auto& [name, question] :
+       {std::pair("time", &Decision::time), std::pair("usd", &Decision::usd)}) {
+    const CellComparison& found = decision.*question;
     if (!decision.a) break;
     json[name] = {{"ratio", found.ratio},
                   {"ratio_low", found.ratio_low},
                   {"ratio_high", found.ratio_high},
-                  {"better", odds->better()}};
+                  {"verdict", name_of(found.verdict)}};
   }
   return json;
 }

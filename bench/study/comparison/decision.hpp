@@ -16,23 +16,16 @@
 
 namespace scalebench {
 
-/// Two types in one question: B over A, above 1 where A is better.
-struct Odds {
-  CellComparison found;  // of what was not tested the ratio alone
-  bool tested = true;    // else a side is predicted, or a single number from elsewhere
-
-  /// "a", "b", "equal"; "open": that cannot be told; "" where a side is not known.
-  std::string better() const;
-  bool told() const { return better() == "a" || better() == "b"; }
-};
-
-/// The best of two types on one workload, or why there is none.
+/// The best of two types on one workload, or why there is none. Both questions are of B over A: A
+/// is better where the verdict is `slower`, and where a side is not known it is `missing`.
 struct Decision {
   std::string name_a, name_b;  // of the types, with the run where several were on one
   std::string workload;        // with its images
   std::optional<Cost> a, b;    // without: nothing can be decided
   std::string note;            // then why
-  Odds time{}, usd{};
+  bool tested = true;          // else a side is predicted, or a single number from elsewhere: the
+                               // ratio alone says which is better
+  CellComparison time{}, usd{};
   double equal_usd_per_hour = std::nan("");  // of the dearer type, for equal cost
   double break_even_epochs = std::nan("");   // from so many on start-up is paid back
   std::string unknown{};                     // what stays open, and what would tell

@@ -72,7 +72,7 @@ class CompareReportTest(unittest.TestCase):
     def test_the_winner_of_three_types_stands_on_the_page(self) -> None:
         winner = "p3.8xlarge is the cheapest of 3 types, 39 % cheaper than g2.2xlarge; none is told to be the fastest."
         self.document["answers"] = [winner]
-        odds = {"ratio": 1.634, "ratio_low": 1.611, "ratio_high": 1.641, "better": "a"}
+        odds = {"ratio": 1.634, "ratio_low": 1.611, "ratio_high": 1.641, "verdict": "SLOWER"}
         self.document["decisions"] = [{"instance_a": "p3.8xlarge", "instance_b": other, "time": odds, "usd": {**odds, "ratio_low": None}}
                                       for other in ("g2.2xlarge", "g2.8xlarge")]  # fmt: skip
         self.document["costs"] = COSTS
