@@ -55,8 +55,6 @@ void enter(Cell& cell, const CellLaunch& launch) {
   if (launch.ok()) {
     cell.seconds.push_back(time_of(launch.row));
     cell.rounds.push_back(launch.round);
-    const double rate = number_or_none(text_in(launch.row, "images_per_s"));
-    if (!std::isnan(rate)) cell.images_per_s.push_back(rate);
     if (cell.status == "skipped") cell.status = "ok";
   } else if (status != "skipped") {
     // A row without a time that is not even positive is no measurement, whatever it calls itself.

@@ -43,8 +43,6 @@ struct Cell {
   std::string status = "ok";    // else the word of the launch that voids it (wrong, failed), or
                                 // skipped when every launch skipped it
   std::string note;             // that launch's
-  std::vector<double> images_per_s = {};  // of each of those that has a rate of its own, which for
-                                          // several ranks together follows from no time
   std::vector<CellLaunch> launches = {};
 
   bool measured() const { return status == "ok" && !seconds.empty(); }

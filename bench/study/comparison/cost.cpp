@@ -4,15 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "bench/cli/quantity.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
-
-constexpr double kMillion = 1e6;
 
 bool is_cpu(const ResultRow& row) { return text_in(row, "device") == "cpu"; }
 
@@ -24,10 +22,6 @@ bool is_epoch(const Cell& cell) {
   const bool alone = cell.row.get("ranks") == "1";
   return cell.family == CellFamily::epoch && cell.row.get("origin") != "emulated" &&
          (share.empty() || share == "1") && sync != "barrier_only" && (sync != "none" || alone);
-}
-
-bool is_steps(const Cell& cell) {
-  return cell.family == CellFamily::throughput && cell.row.get("origin") != "emulated";
 }
 
 /// How many ranks an instance holds. Throws where it holds none.
@@ -67,9 +61,7 @@ Cost cost_of(const std::string& run_id, const Cell& cell, const Instance& instan
   const ResultRow& row = cell.row;
   Cost cost{instance, run_id, row.get("case_id"), row.get("origin"), cell.status, cell.note};
   cost.ranks = static_cast<int>(number_in(row, "ranks"));
-  cost.steps = cell.family == CellFamily::throughput;
   cost.workload = row.get("model");
-  if (cost.steps) cost.workload += " training steps";
   for (const char* const column : {"dataset", "scaling"}) {
     if (!text_in(row, column).empty()) cost.workload += " " + text_in(row, column);
   }
@@ -86,12 +78,8 @@ Cost cost_of(const std::string& run_id, const Cell& cell, const Instance& instan
   }
   cost.nodes = used > needed ? used : needed;
   cost.whole = cost.ranks == cost.nodes * each;
-  cost.images = cost.steps ? kMillion : number_in(row, "samples");
-  if (!cell.measured()) return cost;
-  if (!cost.steps) cost.seconds = cell.seconds;
-  for (const double rate : cell.images_per_s) {
-    if (cost.steps) cost.seconds.push_back(kMillion / rate);
-  }
+  cost.images = number_in(row, "samples");
+  if (cell.measured()) cost.seconds = cell.seconds;
   return cost;
 }
 
@@ -99,19 +87,12 @@ Cost cost_of(const std::string& run_id, const Cell& cell, const Instance& instan
 
 std::vector<Cost> costs_of(const std::string& run_id, const std::vector<Cell>& cells,
                            const Instance& instance) {
-  std::vector<const Cell*> paid;
-  for (const auto is_paid : {is_epoch, is_steps}) {
-    for (const Cell& cell : cells) {
-      if (is_paid(cell)) paid.push_back(&cell);
-    }
-    if (!paid.empty()) break;
-  }
-  std::vector<const ResultRow*> rows;
-  for (const Cell* const cell : paid) rows.push_back(&cell->row);
-  const std::vector<std::string> labels = labels_of(rows);
+  std::vector<Cell> epochs;
+  std::ranges::copy_if(cells, std::back_inserter(epochs), is_epoch);
+  const std::vector<std::string> labels = labels_of(epochs);
   std::vector<Cost> costs;
-  for (const Cell* const cell : paid) {
-    costs.push_back(cost_of(run_id, *cell, instance));
+  for (const Cell& cell : epochs) {
+    costs.push_back(cost_of(run_id, cell, instance));
     costs.back().label = labels[costs.size() - 1];
   }
   return costs;

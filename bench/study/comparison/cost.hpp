@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an epoch costs on an instance type, or where a run has none a million images of training
-// steps alone: the run's cells in, the `costs` of compare.json out.
+// What an epoch costs on an instance type: the run's cells in, the `costs` of compare.json out.
 #pragma once
 
 #include <cmath>
@@ -19,13 +18,12 @@ struct Cost {
   Instance instance;
   std::string run_id, case_id, origin;
   std::string status = "ok", note{};
-  std::string workload{};  // "resnet50 imagenet strong", "resnet50 training steps"
+  std::string workload{};  // "resnet50 imagenet strong"
   std::string label{};     // of the cell
   int ranks = 0;
   double nodes = 1;               // instances that are paid
   bool whole = false;             // the ranks fill them; a part of one is billed as a whole one
-  bool steps = false;             // training steps alone: no synchronisation, input and evaluation
-  double images = std::nan("");   // of an epoch, or a million; NaN: an import does not say
+  double images = std::nan("");   // of an epoch; NaN: an import does not say
   std::vector<double> seconds{};  // for them, of each launch
   bool efficient = false;         // nothing else of the workload is as fast and as cheap
 
@@ -34,15 +32,12 @@ struct Cost {
   LaunchInterval time() const { return across_launches(seconds); }
   double usd_per_second() const { return instance.usd_per_hour * nodes / 3600; }
   double usd() const { return usd_per_second() * time().value; }
-  /// "an epoch", "a million images"
-  const char* unit() const { return steps ? "a million images" : "an epoch"; }
 };
 
-/// The run's epochs, or where it has none its training steps, each by all ranks together, were it
-/// on this type. Instances are N over what one holds, rounded up: GPUs, or vCPUs over `threads` of
-/// a rank; a run that was really spread over more is charged for those. Emulated cells have no
-/// cost. Throws UsageError where a cell cannot be of such instances: another GPU, or more ranks on
-/// a node than one holds.
+/// The run's epochs, each by all ranks together, were it on this type. Instances are N over what
+/// one holds, rounded up: GPUs, or vCPUs over `threads` of a rank; a run that was really spread
+/// over more is charged for those. Emulated cells have no cost. Throws UsageError where a cell
+/// cannot be of such instances: another GPU, or more ranks on a node than one holds.
 std::vector<Cost> costs_of(const std::string& run_id, const std::vector<Cell>& cells,
                            const Instance& instance);
 

@@ -130,23 +130,6 @@ TEST(Cost, NamesNoDeviceThatTheRowsDoNotName) {
             "taken to be on the instance's NVIDIA GRID K520: the rows name no device");
 }
 
-TEST(Cost, IsOfAMillionImagesWhereNoEpochWasTimed) {
-  Cell steps{
-      "throughput/id/4", CellFamily::throughput, ResultRow(throughput_schema()), {}, {}, "ok", ""};
-  steps.row.set("origin", "measured").set("model", "resnet20").set("ranks", 4).set("nodes", 1);
-  steps.row.set("device", "Tesla V100-SXM2-16GB").set("dtype", "bfloat16").set("batch", 64);
-  steps.seconds = {0.1, 0.1, 0.1};
-  steps.images_per_s = {4000, 5000, 6000};
-  const auto found = costs(p3(), {steps});
-  ASSERT_EQ(found.size(), 1U);
-  const nlohmann::json row = json_of(found[0]);
-  EXPECT_EQ(row.at("images"), 1000000);
-  EXPECT_DOUBLE_EQ(row.at("seconds").get<double>(), 1e6 / 5000);
-  EXPECT_DOUBLE_EQ(row.at("usd").get<double>(), 1e6 * 12.24 / 3600 / 5000);
-  EXPECT_EQ(row.at("workload"), "resnet20 training steps");
-  EXPECT_EQ(costs(p3(), {steps, epoch(4, 100)}).size(), 1U) << "an epoch is what is asked for";
-}
-
 std::vector<std::string> best_of(std::vector<Cost> costs) {
   mark_efficient(costs);
   std::vector<std::string> marks;

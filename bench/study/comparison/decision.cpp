@@ -32,7 +32,6 @@ bool may_meet(const Cost& a, const Cost& b) {
 }
 
 std::string work_of(const Cost& cost) {
-  if (cost.steps) return cost.workload;
   return std::isnan(cost.images) ? cost.workload + ", unknown images"
                                  : fmt::format("{}, {} images", cost.workload, cost.images);
 }
@@ -92,13 +91,13 @@ std::string side_name(const Decision& decision, bool of_a) {
 /// "p3 and g2: p3 6.4x [6.3, 6.5] faster an epoch; g2 66 % [65, 67] cheaper"
 std::string outcome_of(const Decision& decision) {
   const CellComparison &time = decision.time, &usd = decision.usd;
-  const std::string unit = decision.a->unit(), faster = faster_by(time), cheaper = cheaper_by(usd);
+  const std::string faster = faster_by(time), cheaper = cheaper_by(usd);
   const std::string fast = side_name(decision, is_a_better(time));
   if (time.differs() && time.verdict == usd.verdict) {
-    return fmt::format("{}: {} and {} {}", fast, faster, cheaper, unit);
+    return fmt::format("{}: {} and {} an epoch", fast, faster, cheaper);
   }
-  const std::string speed = time.differs() ? fmt::format("{} {} {}", fast, faster, unit)
-                            : time.verdict == Verdict::same ? unit + " takes the same time"
+  const std::string speed = time.differs() ? fmt::format("{} {} an epoch", fast, faster)
+                            : time.verdict == Verdict::same ? "an epoch takes the same time"
                                                             : "no difference in time can be told";
   const std::string cost = usd.differs() ? side_name(decision, is_a_better(usd)) + " " + cheaper
                            : usd.verdict == Verdict::same    ? "it costs the same"
@@ -129,7 +128,6 @@ std::string sentence_of(const Decision& decision) {
   std::string text =
       fmt::format("{} ({}{})", outcome_of(decision), decision.tested ? "" : "not tested: ",
                   of_a == of_b ? of_a : fmt::format("{} {}; {} {}", a, of_a, b, of_b));
-  if (decision.a->steps) text += ", in training steps alone: no synchronisation and no input";
   if (!decision.usd.differs()) return text;
   const bool a_wins = is_a_better(decision.usd);
   text += fmt::format("; {} would have to cost {} {} an hour to be equal in cost", a_wins ? b : a,
@@ -235,7 +233,7 @@ void conclude(Decision& decision, double startup_seconds) {
   const Cost &cheap = a_wins ? *decision.a : *decision.b,
              &dear = a_wins ? *decision.b : *decision.a;
   decision.equal_usd_per_hour = cheap.usd() / instance_seconds(dear) * 3600;
-  if (startup_seconds <= 0 || cheap.steps) return;
+  if (startup_seconds <= 0) return;
   const double more = (cheap.usd_per_second() - dear.usd_per_second()) * startup_seconds;
   decision.break_even_epochs = std::max(1.0, std::ceil(more / (dear.usd() - cheap.usd()) - 1e-9));
 }

@@ -296,32 +296,6 @@ TEST(Decision, HasTheCatalogsCurrency) {
               HasSubstr("would have to cost 0.399 EUR an hour"));
 }
 
-TEST(Decision, IsAboutTrainingStepsOnlyWhereThereAreNoEpochs) {
-  Cell steps{"throughput",
-             CellFamily::throughput,
-             ResultRow(throughput_schema()),
-             {1, 1},
-             {0, 1},
-             "ok",
-             ""};
-  steps.row.set("origin", "measured").set("model", "resnet50").set("ranks", 4);
-  Cell slow = steps;
-  steps.images_per_s = {1000, 1001, 1002, 1003};
-  slow.images_per_s = {100, 101, 102, 103};
-  slow.row.set("ranks", 1);
-  EXPECT_EQ(said(costs(p3(), {epoch(4, 998), steps}), costs(g2(), {epoch(1, 30586), slow})),
-            said(costs(p3(), {epoch(4, 998)}), costs(g2(), {epoch(1, 30586)})));
-  EXPECT_THAT(said(costs(p3(), {steps}), costs(g2(), {slow})).back(),
-              AllOf(StartsWith("p3.8xlarge and g2.2xlarge: p3.8xlarge 9.9x [9.7, 10.0] faster a "
-                               "million images; g2.2xlarge 48 % [47, 48] cheaper"),
-                    HasSubstr("in training steps alone")));
-  const auto mixed = decisions_of({costs(p3(), {steps}), costs(g2(), {epoch(1, 640)})});
-  EXPECT_THAT(sentences_of(mixed).back(),
-              HasSubstr("p3.8xlarge timed resnet50 training steps (measured), g2.2xlarge resnet50 "
-                        "imagenet strong, 50000 images (measured): time both"));
-  EXPECT_FALSE(all_decided(mixed));
-}
-
 TEST(Decision, NeedsEpochsOfBoth) {
   EXPECT_TRUE(decisions_of({{}, costs(g2(), {epoch(1, 640)})}).empty());
   EXPECT_FALSE(all_decided({}));

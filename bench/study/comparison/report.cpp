@@ -49,15 +49,12 @@ std::string cost_line(const CompareReport& report, const Cost& cost) {
 
 std::string cost_table(const CompareReport& report) {
   if (report.costs.empty()) return "";
-  const bool steps = std::ranges::any_of(report.costs, &Cost::steps);
   std::string table = fmt::format(
-      "\n# cost in {} of an epoch{}: price x instances x seconds / 3600\n"
+      "\n# cost in {} of an epoch: price x instances x seconds / 3600\n"
       "# best: nothing else here is as fast and as cheap; part: of an instance, billed as a whole "
       "one\n{:<14} {:>9} {:>10} {:>24} {:>10} {:>4}  {}\n",
-      printable(report.costs.front().instance.currency),
-      steps ? ", or of a million images of training steps alone (no synchronisation, no input)"
-            : "",
-      "instance", "instances", "images", "time", "cost", "best", "what");
+      printable(report.costs.front().instance.currency), "instance", "instances", "images", "time",
+      "cost", "best", "what");
   for (const Cost& cost : report.costs) table += cost_line(report, cost);
   return table;
 }

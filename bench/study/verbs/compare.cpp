@@ -186,7 +186,8 @@ void add_costs(const CompareOptions& options, CompareReport& report) {
     costs.push_back(costs_of(run.manifest.run_id, run.cells, *run.instance));
     if (costs.back().empty()) {
       report.warnings.push_back(fmt::format(
-          "{} has neither epochs nor training steps, so no cost: [[epoch]] measures them",
+          "{} has no epochs, so no cost: [[epoch]] measures them, and an import makes them of "
+          "images a second (--bench epoch --set samples=IMAGES)",
           run.letter));
     }
   }
@@ -333,8 +334,8 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
                   "only cells and epochs with these parameters, as ranks=2,4 or B:algorithm=ring");
   CLI::Option* const instance =
       verb.add_option("--instance", options.instances,
-                      "the instance type that a run was on, as A=p3.8xlarge: shows what epochs and "
-                      "images cost");
+                      "the instance type that a run was on, as A=p3.8xlarge: shows what epochs "
+                      "cost");
   verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
   add_shown(verb, "--format", options.format, "table, csv or json");
   verb.add_option("--out", options.out,

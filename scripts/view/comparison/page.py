@@ -12,7 +12,7 @@ from view.run.panels import panels
 CAPTION = "Time against cost. Down is faster, left is cheaper; what is quoted is a cross. N: GPUs (or CPU ranks) in use."
 BEST = (
     "Best: nothing else here is as fast and as cheap. An instance is rented whole: a part of one is billed as the whole, and "
-    "enters no decision. Training steps alone have no synchronisation, no input and no evaluation."
+    "enters no decision."
 )
 
 
