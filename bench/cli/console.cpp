@@ -6,7 +6,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -181,29 +180,6 @@ std::string printable(std::string_view text) {
     text.remove_prefix(point.bytes);
   }
   return shown;
-}
-
-std::string markdown(std::string_view text) {
-  const std::string shown = printable(text);
-  const auto is_of_word = [&](std::size_t place) {  // npos: before the first
-    return place < shown.size() && std::isalnum(static_cast<unsigned char>(shown[place])) != 0;
-  };
-  std::string escaped;
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    const char c = shown[i];
-    if (c == '_' && is_of_word(i - 1) && is_of_word(i + 1)) {
-      escaped += c;  // no markup within a word
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else if (c == '&') {
-      escaped += "&amp;";
-    } else if (std::string_view("|\\`*_[]#@~$").find(c) != std::string_view::npos) {
-      escaped += fmt::format("\\{}", c);
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
 }
 
 }  // namespace scalebench

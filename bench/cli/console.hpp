@@ -66,12 +66,10 @@ std::string_view cut(std::string_view text, std::size_t columns);
 /// "45 s", "2 min", "1 h 5 min".
 std::string show_duration(double seconds);
 
-// Text from outside (names, notes of other programs' files) on a terminal or a page: what would
+// Text from outside (names, notes of other programs' files) on a terminal: what would
 // steer it or turn the reading direction is spelled out instead of being sent.
 
 /// `text` with control characters as \x1b and marks of reading direction as \u202e.
 std::string printable(std::string_view text);
-/// printable() in Markdown: it ends no cell of a table, starts no markup and is no HTML.
-std::string markdown(std::string_view text);
 
 }  // namespace scalebench

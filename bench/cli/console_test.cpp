@@ -107,16 +107,6 @@ TEST(Printable, SpellsOutWhatSteersATerminal) {
   EXPECT_EQ(printable(""), "");
 }
 
-TEST(Markdown, TakesTextLiterally) {
-  EXPECT_EQ(markdown("größe 64 KiB (a-b.c) = 3"), "größe 64 KiB (a-b.c) = 3");
-  EXPECT_EQ(markdown("a|b\\|c"), "a\\|b\\\\\\|c") << "no cell ends";
-  EXPECT_EQ(markdown("_a_ *b* `c` ~~d~~ [e](f) #1 @g"),
-            "\\_a\\_ \\*b\\* \\`c\\` \\~\\~d\\~\\~ \\[e\\](f) \\#1 \\@g");
-  EXPECT_EQ(markdown("shared_memory_2 a__b c_ _d"), "shared_memory_2 a\\_\\_b c\\_ \\_d");
-  EXPECT_EQ(markdown("<b>&lt; $1"), "&lt;b>&amp;lt; \\$1");
-  EXPECT_EQ(markdown("a\nb\u202e"), "a\\\\x0ab\\\\u202e") << "one line";
-}
-
 }  // namespace
 
 }  // namespace scalebench

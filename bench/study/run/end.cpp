@@ -86,9 +86,9 @@ ExitCode measure_to_end(StudyRun& run, const EndOptions& options, Console& conso
   const Interruption interruption;
   run.measure(interruption.stop());
   close_run(run, interruption.stop(), options.accept_failed, console);
-  std::string text = result_text(
-      run.table(summary_schema()),
-      {run.table(throughput_schema()), run.table(allreduce_schema()), run.table(kernels_schema())});
+  std::string text = result_text(run.table(summary_schema()),
+                                 {run.table(epoch_schema()), run.table(throughput_schema()),
+                                  run.table(allreduce_schema()), run.table(kernels_schema())});
   for (const Schema* schema : {&scaling_schema(), &throughput_schema(), &allreduce_schema()}) {
     if (options.metrics) text += metric_lines(run.table(*schema));
   }

@@ -41,7 +41,7 @@ std::string word_of(std::string text) {
 
 constexpr std::size_t kRatesShown = 60;
 
-/// Cases of all ranks together, of allreduce.csv, throughput.csv or kernels.csv.
+/// Cases of all ranks together, of one case file.
 std::string rates_table(const std::vector<ResultRow>& rows) {
   std::vector<const ResultRow*> cases;
   std::size_t skipped = 0;

@@ -24,8 +24,9 @@ std::string scaling_table(const std::vector<ResultRow>& summary);
 /// interval and whether that holds nothing; empty where no efficiency is known.
 std::string answer_of(const std::vector<ResultRow>& summary);
 
-/// What a run is shown by at its end and by `show`: the scaling and the answer; of a run without
-/// epochs the rates, which are rows of throughput.csv, allreduce.csv and kernels.csv.
+/// What a run is shown by at its end and by `show`: the scaling and the answer; of a run without a
+/// summary the times and rates, which are rows of epoch.csv, throughput.csv, allreduce.csv and
+/// kernels.csv.
 std::string result_text(const std::vector<ResultRow>& summary,
                         const std::vector<std::vector<ResultRow>>& rates);
 
