@@ -164,8 +164,8 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 def algorithm_names() -> list[str]:
     """Of all allreduce algorithms, in the table's order."""
-    listed = run([str(settings.programs / "scalebench"), "list", "algorithms", "--format", "json"])
-    return [algorithm["name"] for algorithm in json.loads(listed.stdout)["algorithms"]]
+    listed = run([str(settings.programs / "bench_allreduce"), "--list"]).stdout
+    return re.findall(r"(?m)^  (\w+) +p=", listed)
 
 
 def needs_torch(test: Callable[..., None]) -> Callable[..., None]:

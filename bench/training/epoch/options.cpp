@@ -132,8 +132,8 @@ Faults faults_of(const Injections& injections, int stepping) {
 std::string lists() {
   std::string text = "models:\n";
   for (const ModelInfo& model : models()) {
-    text +=
-        fmt::format("  {:<12} {:>9} parameters  {}\n", model.name, model.parameters, model.purpose);
+    text += fmt::format("  {:<12} {:>9} parameters  batch {:>3}, {:<4}  {}\n", model.name,
+                        model.parameters, model.batch, model.optimizer, model.purpose);
   }
   text += "gradient syncs:\n";
   for (const GradientSyncInfo& sync : gradient_syncs()) {
