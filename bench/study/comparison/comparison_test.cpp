@@ -290,7 +290,7 @@ TEST(Report, NamesTheBoundOfAPThatWouldRoundToNothing) {
   ResultRow row(comparison_schema());
   row.set("letter", "B").set("label", "cell").set("status", "ok").set("p_holm", 1e-5);
   const CompareReport report = report_of({row}, {});
-  EXPECT_THAT(compare_table(report, false), HasSubstr(" <0.001 "));
+  EXPECT_THAT(compare_table(report), HasSubstr(" <0.001 "));
 }
 
 TEST(Report, HasOneTableOfCosts) {
@@ -302,7 +302,7 @@ TEST(Report, HasOneTableOfCosts) {
   Cost part = cost;
   part.whole = false;
   part.run_id = "other";
-  const std::string text = compare_table(report_of({}, {cost, part}), false);
+  const std::string text = compare_table(report_of({}, {cost, part}));
   EXPECT_THAT(text, AllOf(HasSubstr("2.00    -  epoch mlp N=4  run run\n"),
                           HasSubstr("2.00 part  epoch mlp N=4  run other\n")));
 }

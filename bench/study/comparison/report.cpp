@@ -74,13 +74,10 @@ std::string what_would_tell(const CompareReport& report, char letter, double few
                      report.comparison.paired.contains(letter) ? "rounds" : "launches a side");
 }
 
-/// Of one run, those that are wanted.
-std::vector<const ResultRow*> cells_of(const CompareReport& report, char letter,
-                                       bool changed_only) {
+std::vector<const ResultRow*> cells_of(const CompareReport& report, char letter) {
   std::vector<const ResultRow*> cells;
   for (const ResultRow& row : report.comparison.rows) {
-    const bool unwanted = changed_only && row.get("verdict") == "SAME";
-    if (row.get("letter")[0] == letter && !unwanted) cells.push_back(&row);
+    if (row.get("letter")[0] == letter) cells.push_back(&row);
   }
   return cells;
 }
@@ -100,15 +97,15 @@ std::string line(const CompareReport& report, const ResultRow& row, std::size_t 
   return text.erase(text.find_last_not_of(' ') + 1) + "\n";
 }
 
-std::string cells_table(const CompareReport& report, char letter, bool changed_only) {
+std::string cells_table(const CompareReport& report, char letter) {
   std::size_t width = 4;
-  for (const ResultRow* const row : cells_of(report, letter, false)) {
+  for (const ResultRow* const row : cells_of(report, letter)) {
     width = std::max(width, printable(row->get("label")).size());
   }
   width = std::min<std::size_t>(width, 72);
   std::string table = fmt::format("{:<{}} {:>11} {:>11} {:>7} {:>16} {:>7} {:<9}\n", "cell", width,
                                   "A", letter, "ratio", "interval", "p", "verdict");
-  for (const ResultRow* const row : cells_of(report, letter, changed_only)) {
+  for (const ResultRow* const row : cells_of(report, letter)) {
     table += line(report, *row, width);
   }
   return table;
@@ -139,7 +136,7 @@ std::string heading(const ComparedRun& run) {
 /// "SLOWER in 2 of 12 cells, most in allreduce ring mpi 1 MiB N=2: 1.300 times A's time [1.250,
 /// 1.362]"; empty where no cell has the verdict.
 std::string difference_of(const CompareReport& report, char letter, std::string_view verdict) {
-  std::vector<const ResultRow*> cells = cells_of(report, letter, false);
+  std::vector<const ResultRow*> cells = cells_of(report, letter);
   const std::size_t all = cells.size();
   std::erase_if(cells, [&](const ResultRow* row) { return row->get("verdict") != verdict; });
   if (cells.empty()) return "";
@@ -153,14 +150,14 @@ std::string difference_of(const CompareReport& report, char letter, std::string_
 /// "3 of 12 cells UNDECIDED: 24 to 90 rounds would tell"
 std::string undecided_of(const CompareReport& report, char letter) {
   double fewest = kTooManyRounds, most = 0;
-  for (const ResultRow* const row : cells_of(report, letter, false)) {
+  for (const ResultRow* const row : cells_of(report, letter)) {
     if (row->get("verdict") != "UNDECIDED") continue;
     fewest = std::min(fewest, number_in(*row, "rounds_needed"));
     most = std::max(most, number_in(*row, "rounds_needed"));
   }
   return fmt::format(
       "{} of {} cells UNDECIDED: {}", report.comparison.count(Verdict::undecided, letter),
-      cells_of(report, letter, false).size(), what_would_tell(report, letter, fewest, most));
+      cells_of(report, letter).size(), what_would_tell(report, letter, fewest, most));
 }
 
 /// What was found of one run, in a line.
@@ -219,7 +216,7 @@ std::vector<std::string> answers_of(const CompareReport& report) {
 }
 
 /// Machines first, then cells, cost; the answer last.
-std::string compare_table(const CompareReport& report, bool changed_only) {
+std::string compare_table(const CompareReport& report) {
   std::string table;
   for (const ComparedRun& run : report.runs) table += heading(run);
   for (const ComparedRun& run : report.runs) {
@@ -232,7 +229,7 @@ std::string compare_table(const CompareReport& report, bool changed_only) {
             ? "its rounds' ratios, as both were measured in turns"
             : "all ratios of their launches",
         run.letter);
-    table += cells_table(report, run.letter, changed_only);
+    table += cells_table(report, run.letter);
   }
   table += cost_table(report) + joined(summary_of(report));
   const std::string pairs = table_of_pairs(report.decisions);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scalebench compare has found, and how it is told: as a table for the terminal, as one JSON
-// document, and as files: compare.csv and compare.json.
+// What scalebench compare has found, and how it is told: as a table for the terminal, and as files:
+// compare.csv and compare.json.
 #pragma once
 
 #include <filesystem>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -29,11 +28,7 @@ struct CompareReport {
 /// last line is the answer, with its interval.
 std::vector<std::string> answers_of(const CompareReport& report);
 
-/// `changed_only` leaves out the cells that are the same.
-std::string compare_table(const CompareReport& report, bool changed_only);
-
-/// All of it as one object: compare.json, and beside it "cells", the rows of compare.csv.
-void write_json(std::ostream& out, const CompareReport& report);
+std::string compare_table(const CompareReport& report);
 
 /// Writes everything into `folder`, which is made and must hold no run or comparison yet; returns
 /// where it is.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison as files and as one JSON document.
+// A comparison as files.
 #include <fmt/format.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <string_view>
 
 #include "bench/record/file.hpp"
@@ -44,8 +43,7 @@ nlohmann::json json_of(const CompareReport& report) {
                     {"folder", run.folder.string()},
                     {"origin", run.manifest.origin},
                     {"manifest_sha256", run.manifest_sha256},
-                    {"instance", instance},
-                    {"differences", json_of(run.differences)}});
+                    {"instance", instance}});
   }
   nlohmann::json costs = nlohmann::json::array(), decisions = nlohmann::json::array();
   for (const Cost& cost : report.costs) costs.push_back(json_of(cost));
@@ -71,13 +69,6 @@ nlohmann::json json_of(const CompareReport& report) {
 }
 
 }  // namespace
-
-void write_json(std::ostream& out, const CompareReport& report) {
-  nlohmann::json body = json_of(report);
-  body["cells"] = nlohmann::json::array();
-  for (const ResultRow& row : report.comparison.rows) body["cells"].emplace_back(json_of(row));
-  out << document(std::move(body));
-}
 
 std::filesystem::path write_comparison(const std::string& folder, const CompareReport& report) {
   std::filesystem::path path = own_folder(folder, kBytesNeeded);

@@ -84,12 +84,4 @@ std::string difference_table(const std::vector<FieldDifference>& fields) {
   return table;
 }
 
-nlohmann::json json_of(const std::vector<FieldDifference>& fields) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const FieldDifference& field : fields) {
-    list.push_back({{"set", field.set}, {"field", field.field}, {"a", field.a}, {"b", field.b}});
-  }
-  return list;
-}
-
 }  // namespace scalebench

@@ -3,7 +3,6 @@
 // Manifests in, fields out.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +27,7 @@ std::vector<FieldDifference> differences_of(const Manifest& a, const Manifest& b
 /// Whether one of the key is among them.
 bool of_other_machines(const std::vector<FieldDifference>& fields);
 
-// In what two runs differ, for the terminal and as JSON.
-
 /// A heading for each set and a line for each field: "  cpu_model: Xeon -> EPYC".
 std::string difference_table(const std::vector<FieldDifference>& fields);
-
-/// [{"set": ..., "field": ..., "a": ..., "b": ...}]
-nlohmann::json json_of(const std::vector<FieldDifference>& fields);
 
 }  // namespace scalebench

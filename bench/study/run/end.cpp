@@ -60,8 +60,8 @@ bool close_run(StudyRun& run, bool interrupted, bool accept_failed, Console& con
   return whole;
 }
 
-ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
-                       bool fail_on_host, Console& console, ExitCode code) {
+ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, bool fail_on_host,
+                       Console& console, ExitCode code) {
   std::vector<ResultRow> hosts;
   std::vector<Suspect> lost;
   for (const std::filesystem::path& run : runs) {
@@ -73,11 +73,7 @@ ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::stri
   hosts = host_rows(hosts);
   const std::string line = suspect_line(lost, hosts);
   if (line.empty()) return code;
-  if (format == "table") {
-    console.result(line + "\n");
-  } else {
-    console.last_word(line);
-  }
+  console.result(line + "\n");
   const bool counts = fail_on_host && !(lost.empty() && named_hosts(hosts).empty());
   return counts && code == ExitCode::ok ? ExitCode::regression : code;
 }
@@ -97,7 +93,7 @@ ExitCode measure_to_end(StudyRun& run, const EndOptions& options, Console& conso
   note_job_account(run, console);
   console.result(text);
   const ExitCode code =
-      name_suspects({run.folder()}, "table", options.fail_on_host, console, exit_code_of(run));
+      name_suspects({run.folder()}, options.fail_on_host, console, exit_code_of(run));
   return interruption.stop() ? interruption.exit_code() : code;
 }
 

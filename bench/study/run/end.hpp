@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/cli/console.hpp"
@@ -23,11 +22,10 @@ bool close_run(StudyRun& run, bool interrupted, bool accept_failed, Console& con
 /// the seal; figures and report; and as the last line, of several hosts, the one at fault.
 ExitCode measure_to_end(StudyRun& run, const EndOptions& options, Console& console);
 
-/// The last line of whatever measures on several hosts: the one at fault, by hosts.csv
-/// of these runs, whose launches count together. To stdout, or where that is for programs
-/// (another `format` than table) to stderr; nothing where no hosts were looked at. Returns `code`,
-/// or regression where it was ok, a host is named and that was to count.
-ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, std::string_view format,
-                       bool fail_on_host, Console& console, ExitCode code);
+/// The last line of whatever measures on several hosts: the one at fault, by hosts.csv of these
+/// runs, whose launches count together; nothing where no hosts were looked at. Returns `code`, or
+/// regression where it was ok, a host is named and that was to count.
+ExitCode name_suspects(const std::vector<std::filesystem::path>& runs, bool fail_on_host,
+                       Console& console, ExitCode code);
 
 }  // namespace scalebench

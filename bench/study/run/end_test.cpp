@@ -43,11 +43,11 @@ struct LastWords {
 };
 
 LastWords last_words(const std::vector<std::filesystem::path>& runs, bool fail_on_host,
-                     ExitCode code = ExitCode::ok, const char* format = "table") {
+                     ExitCode code = ExitCode::ok) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   Console console(/*speaks=*/true, /*quiet=*/true);
-  const ExitCode ended = name_suspects(runs, format, fail_on_host, console, code);
+  const ExitCode ended = name_suspects(runs, fail_on_host, console, code);
   std::string out = testing::internal::GetCapturedStdout();
   return {std::move(out), testing::internal::GetCapturedStderr(), ended};
 }
@@ -63,9 +63,6 @@ TEST(NameSuspects, SaysTheHostThePairAndTheExitCode) {
   EXPECT_EQ(last_words({named}, true).code, ExitCode::regression);
   EXPECT_EQ(last_words({named}, true, ExitCode::incomplete).code, ExitCode::incomplete);
   EXPECT_EQ(last_words({fine}, true).code, ExitCode::ok);
-  const LastWords json = last_words({named}, false, ExitCode::ok, "json");
-  EXPECT_EQ(json.out, "");
-  EXPECT_THAT(json.err, StartsWith("suspect: b, "));
 }
 
 TEST(NameSuspects, CountsLaunchesOfSeveralRunsTogether) {

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iostream>
 #include <iterator>
 #include <set>
 
@@ -41,9 +40,7 @@ struct CompareOptions {
   std::vector<std::string> prices;     // "p3.8xlarge=12.24"
   std::filesystem::path catalog;       // empty: the one of this installation
   double startup_seconds = 0;          // that each instance is paid for before its first epoch
-  std::string format = "table";
   std::string out;
-  bool changed_only = false;
   std::vector<std::filesystem::path> builds;  // folders of programs, instead of runs
   StudyChoice study;                          // how they are measured
   std::vector<std::string> command;           // argv as typed
@@ -63,22 +60,12 @@ Assignment split_assignment(std::string_view option, std::string_view text) {
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
-/// Which run is meant by a letter or a folder's name.
-std::size_t run_named(std::string_view option, std::string_view name,
-                      const std::vector<std::filesystem::path>& runs) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < runs.size(); ++i) names.emplace_back(1, static_cast<char>('A' + i));
-  for (const auto& run : runs) {
-    std::error_code ignored;
-    names.push_back(std::filesystem::weakly_canonical(run, ignored).filename().string());
-  }
-  const std::vector<std::string_view> valid(names.begin(), names.end());
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) fail<UsageError>("{}: {}", option, unknown_name("run", name, valid));
-  if (std::ranges::count(names, name) == 1) {
-    return static_cast<std::size_t>(found - names.begin()) % runs.size();
-  }
-  fail<UsageError>("{}: two runs are called '{}'; use A, B", option, name);
+/// The place of the run with this letter.
+std::size_t run_named(std::string_view option, std::string_view letter, std::size_t runs) {
+  const auto place = letter.size() == 1 ? static_cast<std::size_t>(letter[0] - 'A') : runs;
+  if (place < runs) return place;
+  fail<UsageError>("{}: '{}' is no run; valid: A to {}", option, letter,
+                   static_cast<char>('A' + runs - 1));
 }
 
 /// Keeps of the runs what --where, "[A:]column=value,value", wants.
@@ -90,7 +77,7 @@ void keep_wanted(const CompareOptions& options, std::vector<ComparedRun>& runs) 
     const bool all = colon == std::string::npos;
     const std::string column = all ? given.name : given.name.substr(colon + 1);
     const std::size_t its =
-        all ? 0 : run_named("--where", given.name.substr(0, colon), options.runs);
+        all ? 0 : run_named("--where", given.name.substr(0, colon), runs.size());
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if (!all && i != its) continue;
       const bool had_some = !runs[i].cells.empty();
@@ -113,7 +100,6 @@ std::vector<Instance> catalog_of(const CompareOptions& options, const std::strin
 }
 
 void require_valid(const CompareOptions& options) {
-  require_known("--format", options.format, std::vector<std::string_view>{"table", "csv", "json"});
   if (options.runs.size() > kMostRuns) {
     fail<UsageError>("{} runs; valid: up to {}", options.runs.size(), kMostRuns);
   }
@@ -160,7 +146,7 @@ void set_instances(const CompareOptions& options, const std::vector<Instance>& c
                    CompareReport& report) {
   for (const std::string& text : options.instances) {
     const Assignment given = split_assignment("--instance", text);
-    const std::size_t run = run_named("--instance", given.name, options.runs);
+    const std::size_t run = run_named("--instance", given.name, report.runs.size());
     if (report.runs[run].instance) {
       fail<UsageError>("--instance {}: {} has a type already, {}", text, report.runs[run].letter,
                        report.runs[run].instance->name);
@@ -212,18 +198,6 @@ ExitCode exit_code_of(const CompareReport& report) {
   return answered ? ExitCode::ok : ExitCode::nothing_measured;
 }
 
-void show(const CompareOptions& options, const CompareReport& report, Console& console) {
-  if (options.format == "json") {
-    write_json(std::cout, report);
-    std::cout.flush();
-    if (!std::cout) fail("stdout is closed or full");
-  } else if (options.format == "csv") {
-    console.result(csv_text(comparison_schema(), report.comparison.rows));
-  } else {
-    console.result(compare_table(report, options.changed_only));
-  }
-}
-
 ExitCode compare(const CompareOptions& options) {
   require_valid(options);
   CompareReport report;
@@ -244,7 +218,7 @@ ExitCode compare(const CompareOptions& options) {
     draw_comparison(folder, console);
     console.note(fmt::format("comparison: {}", folder.string()));
   }
-  show(options, report, console);
+  console.result(compare_table(report));
   return report.code;
 }
 
@@ -300,7 +274,7 @@ ExitCode compare_builds(CompareOptions options) {
   options.builds.clear();
   ExitCode code = compare(options);
   if (code == ExitCode::ok && !complete) code = ExitCode::incomplete;
-  return name_suspects(options.runs, options.format, options.study.end.fail_on_host, console, code);
+  return name_suspects(options.runs, options.study.end.fail_on_host, console, code);
 }
 
 /// What is said of the measuring of two builds.
@@ -336,8 +310,6 @@ void add_compare(CLI::App& verb, Invocation& invocation) {
       verb.add_option("--instance", options.instances,
                       "the instance type that a run was on, as A=p3.8xlarge: shows what epochs "
                       "cost");
-  verb.add_flag("--changed", options.changed_only, "leave out cells that are the same");
-  add_shown(verb, "--format", options.format, "table, csv or json");
   verb.add_option("--out", options.out,
                   "a new folder for report.html, compare.csv, compare.json and "
                   "figures");

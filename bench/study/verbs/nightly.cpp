@@ -181,8 +181,8 @@ ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord 
   if (!record.rehearsal.empty()) console.note("a rehearsal: " + record.rehearsal);
   console.result(night_text(record.night));
   console.note(fmt::format("results: {}", folder.string()));
-  return name_suspects({options.results / record.run.run_id}, "table", /*fail_on_host=*/false,
-                       console, static_cast<ExitCode>(record.exit_code));
+  return name_suspects({options.results / record.run.run_id}, /*fail_on_host=*/false, console,
+                       static_cast<ExitCode>(record.exit_code));
 }
 
 /// One night at a time; none and a warning while there is another one.
