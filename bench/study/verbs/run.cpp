@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench run CONFIG: plan, launch everything, put the rows together, draw, report. With
-// --dry-run it prints what it would start, as commands to be typed or as JSON, and touches nothing.
-#include <nlohmann/json.hpp>
+// --dry-run it prints what it would start, as commands to be typed or as plan.json, and touches
+// nothing.
+#include <unistd.h>
 
+#include "bench/cli/command_line.hpp"
 #include "bench/cli/help.hpp"
-#include "bench/machine/environment.hpp"
-#include "bench/record/result_row.hpp"
+#include "bench/machine/managed_job.hpp"
 #include "bench/study/run/end.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/verbs/verb.hpp"
@@ -13,49 +14,9 @@
 namespace scalebench {
 namespace {
 
-using nlohmann::json;
-
 struct RunOptions : StudyChoice {
-  bool as_json = false;  // the plan
+  bool as_json = false;  // the plan, as the run keeps it
 };
-
-json json_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
-  json one{{"number", launch.number},   {"round", launch.round}, {"name", launch.name},
-           {"program", launch.program}, {"ranks", launch.ranks}, {"nodes", launch.nodes},
-           {"command", nullptr},        {"shell", nullptr},      {"skipped", nullptr},
-           {"guess_seconds", 0}};
-  if (!launch.skipped_because.empty()) {
-    one["skipped"] = launch.skipped_because;
-    return one;
-  }
-  const std::vector<std::string> command = command_of(launch, settings, planned_folder(launch));
-  one["command"] = command;
-  one["shell"] = shell_line(command);
-  one["guess_seconds"] = launch.guess_seconds;
-  return one;
-}
-
-std::string plan_document(const ResolvedStudy& study, const std::filesystem::path& config) {
-  const std::optional<ManagedJob>& job = study.options.job;
-  json environment = json::object();
-  for (const auto& [name, value] : study.settings.environment) environment[name] = value;
-  json launches = json::array();
-  double seconds = 0;
-  for (const PlannedLaunch& launch : study.plan) {
-    launches.push_back(json_of(launch, study.settings));
-    seconds += launches.back().at("guess_seconds").get<double>();
-  }
-  return document({{"study", study.config.name},
-                   {"config", config.string()},
-                   {"seed", study.config.seed},
-                   {"rounds", study.config.launches},
-                   {"devices", study.limits.devices},
-                   {"origin", origin_of(study.settings)},
-                   {"environment", std::move(environment)},
-                   {"job", job ? json_of(*job) : json()},
-                   {"guess_seconds", seconds},
-                   {"launches", std::move(launches)}});
-}
 
 /// A study inside a managed job: reads the job's variables of this process into `options`, below
 /// what the command line says. A default that is not used is dropped, so that what remains is what
@@ -76,7 +37,7 @@ ExitCode run_study(RunOptions options) {
   const ResolvedStudy study = resolve(options);
   Console console(/*speaks=*/true, options.quiet);
   if (options.as_json) {
-    console.result(plan_document(study, options.config));
+    console.result(plan_text({study.plan, study.settings}));
     return ExitCode::ok;
   }
   if (options.dry_run) {
