@@ -35,14 +35,6 @@ AllreduceWork work_by_line(const AllreduceCall& call) {
   return {cost.steps, cost.sent * call.element_bytes, cost.reduced * call.element_bytes};
 }
 
-std::uintmax_t bytes_in(const fs::path& folder) {
-  std::uintmax_t bytes = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) bytes += entry.file_size();
-  }
-  return bytes;
-}
-
 }  // namespace
 
 FitModel allreduce_fit_model() { return {work_by_line}; }
@@ -81,14 +73,6 @@ double StudyRun::seconds_left(std::size_t next) const {
     if (is_due) left += expected_seconds(plan_[i]);
   }
   return left;
-}
-
-void StudyRun::require_room_for_next() const {
-  // All that is there once more, for the run's own files, and what another launch and the tables
-  // add.
-  constexpr std::uintmax_t kAtLeast = 4'000'000;
-  const std::uintmax_t all = bytes_in(folder());
-  require_space(folder(), std::max(kAtLeast, all + 2 * all / std::max<std::size_t>(1, measured())));
 }
 
 void StudyRun::or_how_to_go_on(const auto& work) const {
@@ -139,7 +123,6 @@ std::optional<StudyRun::Begun> StudyRun::begin(std::size_t place, const std::str
                                                double share) {
   const PlannedLaunch& launch = plan_[place];
   if (has_ended(launch)) return std::nullopt;
-  require_room_for_next();
   console_.progress(place + 1, plan_.size(),
                     fmt::format("{}{} · round {}", label, launch.name, launch.round + 1),
                     seconds_left(place));

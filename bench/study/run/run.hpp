@@ -28,7 +28,7 @@ class StudyRun {
            LaunchSettings settings, Manifest manifest, Console& console);
 
   /// Starts every launch that has not ended. Returns early when `stop` becomes true. After each
-  /// launch the manifest says so. Throws DiskFull, before or after a launch, and says how to go on.
+  /// launch the manifest says so. Throws DiskFull, and says how to go on.
   void measure(const std::atomic<bool>& stop);
   /// One launch of the plan, by its place in it, unless it has ended. `label` is for the progress.
   void measure(std::size_t place, const std::string& label, const std::atomic<bool>& stop);
@@ -64,7 +64,6 @@ class StudyRun {
   void write_tables();
   void enter(LaunchRecord record);
   bool has_ended(const PlannedLaunch& launch) const;
-  void require_room_for_next() const;
   std::size_t count(std::string_view status) const;
   double seconds_left(std::size_t next) const;
   double expected_seconds(const PlannedLaunch& launch) const;
