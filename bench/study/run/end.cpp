@@ -20,42 +20,21 @@ ExitCode exit_code_of(const StudyRun& run) {
   return run.failed() > 0 ? ExitCode::incomplete : ExitCode::ok;
 }
 
-/// Whether a launch failed, and not as one that was refused with exit code 2, which would be again.
-bool may_end_well(const LaunchRecord& launch) {
-  const std::string refusal = fmt::format("exit code {}", static_cast<int>(ExitCode::usage));
-  return launch.status == "failed" && launch.note != refusal &&
-         !launch.note.starts_with(refusal + ":");
-}
-
-/// What the job has cost so far and how much of it was training; nothing elsewhere.
-void note_job_account(const StudyRun& run, Console& console) {
-  const nlohmann::json& job = run.manifest().job;
-  if (job.is_null()) return;
-  const nlohmann::json& billed = job.at("billed_seconds");
-  console.note(fmt::format("job: {} billed so far, {:.1f} s of them training",
-                           billed.is_null() ? std::string("unknown seconds")
-                                            : fmt::format("{:.1f} s", billed.get<double>()),
-                           job.at("training_seconds").get<double>()));
-}
-
 }  // namespace
 
 bool close_run(StudyRun& run, bool interrupted, bool accept_failed, Console& console) {
   const bool whole = !interrupted && (run.failed() == 0 || accept_failed);
   run.close(whole);
   const std::string folder = run.folder().string();
-  const std::vector<LaunchRecord>& launches = run.manifest().launches;
   if (interrupted) {
     console.warn(folder + " is partial: interrupted; everything that was measured is kept",
                  "go on with: scalebench resume " + folder);
   } else if (!whole) {
-    // A run keeps its config for ever.
-    const bool helps = std::ranges::any_of(launches, may_end_well);
     console.warn(fmt::format("{} is partial: {} of {} launches failed", folder, run.failed(),
-                             launches.size()),
-                 (helps ? "start them again: scalebench resume " + folder
-                        : "mend the config, and run it anew") +
-                     "; leave them out for good: scalebench resume --accept " + folder);
+                             run.manifest().launches.size()),
+                 fmt::format("start them again: scalebench resume {0}; leave them out for good: "
+                             "scalebench resume --accept {0}",
+                             folder));
   }
   return whole;
 }
@@ -90,7 +69,6 @@ ExitCode measure_to_end(StudyRun& run, const EndOptions& options, Console& conso
   }
   if (options.figures) draw_run(run.folder(), console);
   console.note(fmt::format("results: {}", run.folder().string()));
-  note_job_account(run, console);
   console.result(text);
   const ExitCode code =
       name_suspects({run.folder()}, options.fail_on_host, console, exit_code_of(run));
