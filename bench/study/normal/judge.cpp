@@ -20,9 +20,8 @@ constexpr double kOfLineRate = 0.96;
 /// it nearly twice (https://github.com/NVIDIA/nccl-tests/issues/153).
 constexpr double kOnTwoNodes = 2;
 constexpr double kTooGood = 1.15;
-/// Of what host memory alone allows; results/reference has 0.73 to 0.95 from 1 MiB on.
-constexpr double kLowOfMemory = 0.6;
-constexpr double kLeastOfMemory = 1e-4;
+/// Shorter ones are decided by latency, not by rates.
+constexpr double kLeastSeconds = 1e-3;
 constexpr double kAlike = 0.15;  // what one number of rails, or a ring, explains
 
 Expectation unknown(std::string why) {
@@ -37,20 +36,10 @@ const Fabric* links_of(const MeasuredLine& line, const Place& place) {
 }
 
 Expectation within_a_host(const MeasuredLine& line, const Place& place) {
-  const auto bound = place.memory_busbw.find({line.ranks, line.bytes});
-  if (line.in_host_memory && bound != place.memory_busbw.end()) {
-    return {bound->second,
-            bound->second,
-            kLowOfMemory,
-            kLeastOfMemory,
-            "what memory alone allows, as measured",
-            "bound_busbw_gb_per_s",
-            ""};
-  }
   if (links_of(line, place) == nullptr) {
-    return unknown(line.in_host_memory || place.why_no_fabric.empty()
-                       ? "nothing is known of what joins these ranks"
-                       : place.why_no_fabric);
+    return unknown(line.in_host_memory           ? "in host memory: see bound% of bench_allreduce"
+                   : place.why_no_fabric.empty() ? "nothing is known of what joins these ranks"
+                                                 : place.why_no_fabric);
   }
   const Fabric& fabric = *place.fabric;
   if (line.ranks == 2 && fabric.link.starts_with("PCIe") && !place.fabric_is_said) {
@@ -114,7 +103,7 @@ JudgedLine judged(const MeasuredLine& line, const Place& place) {
     const double least = line.seconds * share;
     if (line.busbw() > kTooGood * expectation.most) {
       one.verdict = Normality::fast;
-    } else if (least < expectation.least_seconds) {
+    } else if (least < kLeastSeconds) {
       one.why = fmt::format("too small: {} at the full rate, so latency decides", show_time(least));
     } else {
       one.verdict = share < expectation.low_share ? Normality::slow : Normality::normal;

@@ -4,10 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "bench/study/comparison/instances.hpp"
@@ -33,9 +31,6 @@ struct MeasuredLine {
   double busbw() const;
 };
 
-/// Ranks, and bytes of the buffer of each.
-using MemoryKey = std::pair<int, std::int64_t>;
-
 /// What is known of the place.
 struct Place {
   const Fabric* fabric = nullptr;  // of its GPUs; null: unknown, or no GPU was used
@@ -43,17 +38,15 @@ struct Place {
   std::string why_no_fabric;       // where it is null and GPUs were there
   double rail_gb_per_s = 0;        // line rate of one network device of a host; 0: unknown
   int rails = 1;                   // of a host
-  std::map<MemoryKey, double> memory_busbw;  // what host memory alone allows, measured
-  int gpus_of_host = 0;                      // of the instance type that `check` is of
+  int gpus_of_host = 0;            // of the instance type that `check` is of
   AllreduceCheck check;
 };
 
 struct Expectation {
-  double busbw = 0;             // GB/s; 0: nobody knows
-  double most = 0;              // what another algorithm may show on the same hardware
-  double low_share = 0.8;       // below: SLOW
-  double least_seconds = 1e-3;  // shorter ones are decided by latency, not by rates
-  std::string factors;          // "18 links x 20.6 GB/s of NVLink 4"
+  double busbw = 0;        // GB/s; 0: nobody knows
+  double most = 0;         // what another algorithm may show on the same hardware
+  double low_share = 0.8;  // below: SLOW
+  std::string factors;     // "18 links x 20.6 GB/s of NVLink 4"
   std::string source;
   std::string why_unknown;
   bool checked = false;  // the provider's own check is of such a line, and says what is SLOW

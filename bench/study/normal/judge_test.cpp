@@ -145,32 +145,15 @@ TEST(Judge, EachCheckOfTheCatalogIsOfKnownGpusAndWithinTheirReach) {
   EXPECT_EQ(checks, 8);
 }
 
-MeasuredLine in_memory(double busbw, int ranks, std::int64_t bytes) {
-  MeasuredLine one = line(busbw, ranks, 1, bytes);
-  one.in_host_memory = true;
-  return one;
-}
-
-TEST(Judge, HostMemoryByWhatWasMeasuredOfIt) {
-  Place place;
-  place.memory_busbw = {{{2, 1 << 22}, 10}, {{4, 1 << 22}, 5}};
-  EXPECT_EQ(of(in_memory(8, 2, 1 << 22), place).verdict, Normality::normal);
-  EXPECT_EQ(of(in_memory(2, 2, 1 << 22), place).verdict, Normality::slow);
-  EXPECT_EQ(of(in_memory(4, 4, 1 << 22), place).verdict, Normality::normal) << "of its own bound";
-  EXPECT_EQ(of(in_memory(8, 2, 1 << 23), place).verdict, Normality::unknown)
-      << "not measured there";
-}
-
-TEST(Judge, GpusAndHostMemoryOfOneRunEachByItsOwn) {
-  Place known = place("nvlink4-h100");
-  known.memory_busbw = {{{8, kLarge}, 20}};
-  const Judgement both = judge({line(475), in_memory(19, 8, kLarge)}, known, {});
+TEST(Judge, KnowsNothingOfHostMemoryBesideGpus) {
+  MeasuredLine in_memory = line(19);
+  in_memory.in_host_memory = true;
+  const Judgement both = judge({line(475), in_memory}, place("nvlink4-h100"), {});
   EXPECT_EQ(both.lines[0].verdict, Normality::normal);
-  EXPECT_EQ(both.lines[1].verdict, Normality::normal);
-  EXPECT_EQ(both.lines[1].expectation.busbw, 20);
+  EXPECT_EQ(both.lines[1].verdict, Normality::unknown);
+  EXPECT_THAT(both.lines[1].why, HasSubstr("see bound%"));
   Place nameless;
   nameless.why_no_fabric = "configs/fabrics.csv has no row for X";
-  nameless.memory_busbw = known.memory_busbw;
   EXPECT_THAT(of(line(200), nameless).sentence, HasSubstr("UNKNOWN: configs/fabrics.csv has no"));
 }
 

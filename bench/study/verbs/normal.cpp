@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 #include <re2/re2.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -42,7 +41,6 @@ struct Subject {
   std::vector<MeasuredLine> lines;
   std::vector<std::string> gpus;  // their names
   bool uses_gpus = false;         // some buffers are in them
-  std::map<MemoryKey, double> memory_busbw;
   Evidence evidence;
 };
 
@@ -64,11 +62,6 @@ Subject subject_of_run(const fs::path& folder) {
   for (const ResultRow& row : rows_in(folder, allreduce_schema())) {
     if (row.get("status") != "ok") continue;
     add_line(row, number_in(row, "seconds_median"), subject);
-    const double busbw = number_in(row, "bound_busbw_gb_per_s");
-    if (row.get("transport") != "shared_memory" || std::isnan(busbw)) continue;
-    const MeasuredLine& line = subject.lines.back();
-    double& most = subject.memory_busbw[{line.ranks, line.bytes}];
-    most = std::max(most, busbw);
   }
   return subject;
 }
@@ -121,7 +114,6 @@ void set_instance(const std::string& name, Subject& subject, Place& place) {
 Place place_of(const NormalOptions& options, Subject& subject, const std::vector<Fabric>& fabrics) {
   Place place;
   if (!options.network.empty()) set_network(options.network, place);
-  place.memory_busbw = subject.memory_busbw;
   if (!options.instance.empty()) set_instance(options.instance, subject, place);
   if (!options.fabric.empty()) {
     place.fabric = &row_named(fabrics, &Fabric::name, "fabric", options.fabric);
