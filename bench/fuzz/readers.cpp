@@ -28,6 +28,7 @@
 #include "bench/study/nightly/record.hpp"
 #include "bench/study/plan/config.hpp"
 #include "bench/study/plan/plan.hpp"
+#include "bench/study/run/result_text.hpp"
 #include "kernels/error.hpp"
 #include "kernels/json/parse_json.hpp"
 #include "models/checkpoint_file.hpp"
@@ -170,7 +171,7 @@ void make_rows(ImportedFile file, const Schema& schema) {
   if (launches.empty()) return;
   require_cases(launches);
   const ImportedRows rows = imported_rows(launches, schema, {"run", "imported"});
-  import_table(rows.cases);
+  result_text({}, {rows.cases});
   why_no_speedup(rows);
   if (schema.file != epoch_schema().file) return;
   StudyTables tables;

@@ -8,8 +8,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "bench/cli/console.hpp"
-#include "bench/cli/quantity.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/record/csv.hpp"
@@ -262,31 +260,6 @@ std::string why_no_speedup(const ImportedRows& imported) {
                        strong ? "; of one global batch: add --set scaling=strong" : "");
   }
   return "no speedup: how many images an epoch has is not known; add --set samples=...";
-}
-
-namespace {
-
-constexpr std::size_t kShown = 40;
-
-std::string line(const ResultRow& row) {
-  const std::string label = printable(label_of(row));
-  if (row.get("status") != "ok") {
-    return fmt::format("{:<64} {}: {}\n", label, row.get("status"), printable(row.get("note")));
-  }
-  return fmt::format("{:<64} {:>10} {:>34} {:>8} {:>8}\n", label, show_time(seconds_in(row)),
-                     rate_of(row), row.get("launches"), row.get("repetitions"));
-}
-
-}  // namespace
-
-std::string import_table(const std::vector<ResultRow>& rows) {
-  std::string table = fmt::format("{:<64} {:>10} {:>34} {:>8} {:>8}\n", "case", "median", "rate",
-                                  "launches", "values");
-  for (std::size_t i = 0; i < rows.size() && i < kShown; ++i) table += line(rows[i]);
-  if (rows.size() > kShown) {
-    table += fmt::format("... and {} more in {}\n", rows.size() - kShown, rows[0].schema().file);
-  }
-  return table;
 }
 
 }  // namespace scalebench

@@ -55,8 +55,4 @@ void write_import(const std::filesystem::path& run, const ImportedRows& rows, co
 /// or where there is nothing to expect.
 std::string why_no_speedup(const ImportedRows& rows);
 
-/// One line a case, the first of them only when there are many. Names from foreign files are shown
-/// so that they cannot steer a terminal.
-std::string import_table(const std::vector<ResultRow>& rows);
-
 }  // namespace scalebench

@@ -17,6 +17,7 @@
 #include "bench/record/results_folder.hpp"
 #include "bench/study/import/imported_rows.hpp"
 #include "bench/study/import/kinds.hpp"
+#include "bench/study/run/result_text.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -195,7 +196,7 @@ ExitCode import(ImportOptions options) {
   manifest.import = contents.record;
   manifest.launches = launch_records(options, contents.launches, rows);
   write_import(folder, rows, *reading.schema, manifest);
-  console.result(import_table(rows.cases));
+  console.result(result_text({}, {rows.cases}));
   const std::string no_speedup = why_no_speedup(rows);
   if (!no_speedup.empty()) console.warn(printable(no_speedup));
   console.note(fmt::format("results: {}", folder.string()));
