@@ -316,14 +316,6 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
   return round;
 }
 
-void require_devices(int ranks, const PlanLimits& limits) {
-  if (ranks <= limits.devices || limits.oversubscribe) return;
-  fail<UsageError>(
-      "{} ranks on {} core(s) or device(s): ranks that share one measure the scheduler; "
-      "use at most {}, or --oversubscribe, which marks every row emulated",
-      ranks, limits.devices, limits.devices);
-}
-
 /// On this host alone.
 std::vector<Layout> layouts_here(const StudyConfig& config, const PlanLimits& limits) {
   std::vector<Layout> layouts = config.layouts;
@@ -398,6 +390,14 @@ std::vector<PlannedLaunch> shuffled(std::vector<PlannedLaunch> round, std::mt199
 }
 
 }  // namespace
+
+void require_devices(int ranks, const PlanLimits& limits) {
+  if (ranks <= limits.devices || limits.oversubscribe) return;
+  fail<UsageError>(
+      "{} ranks on {} core(s) or device(s): ranks that share one measure the scheduler; "
+      "use at most {}, or --oversubscribe, which marks every row emulated",
+      ranks, limits.devices, limits.devices);
+}
 
 std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits) {
   const std::vector<Place> places = places_of(config, limits);

@@ -23,6 +23,9 @@ struct PlanLimits {
   std::string why_no_gpu{};    // empty: it has some
 };
 
+/// Throws UsageError for more ranks than devices, unless that is allowed.
+void require_devices(int ranks, const PlanLimits& limits);
+
 /// All launches: round after round, each round holding every program and layout once, shuffled by
 /// the seed; those that are compared with each other (the epochs of one [[epoch]]) stay together.
 /// Layouts are the config's, else those of its numbers of ranks, else the default ones. An epoch

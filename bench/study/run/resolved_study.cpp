@@ -140,7 +140,15 @@ PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
   if (!limits.hosts.empty()) return limits;
   limits.devices = devices_of(config);
   limits.looks_here = true;
-  if (gpus_of(config) == 0) limits.why_no_gpu = why_no_device();
+  if (gpus_of(config) > 0) return limits;
+  limits.why_no_gpu = why_no_device();
+  const auto cores = static_cast<std::int64_t>(usable_cores().size());
+  if (config.threads > cores && !options.oversubscribe) {
+    fail<UsageError>(
+        "threads {}: this process may use {} cores; use fewer, or --oversubscribe, which marks "
+        "every row emulated",
+        config.threads, cores);
+  }
   return limits;
 }
 

@@ -7,7 +7,6 @@
 #include "bench/cli/console.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
-#include "bench/machine/host_files.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -32,25 +31,6 @@ StudyConfig config_of(const DoorOptions& options, const std::string& name) {
   config.threads = read_number<int>(argument_of(options.more, "--threads")).value_or(1);
   if (config.threads < 1) config.threads = 1;  // which the benchmark refuses
   return config;
-}
-
-void require_fit(const DoorOptions& options, const StudyConfig& config, const PlanLimits& limits) {
-  if (options.ranks < 0) fail<UsageError>("-np {}: must be at least 1", options.ranks);
-  if (options.oversubscribe) return;
-  if (options.ranks > limits.devices) {
-    fail<UsageError>(
-        "-np {}: there are {} cores or devices; use at most {}, or --oversubscribe, which marks "
-        "every row emulated",
-        options.ranks, limits.devices, limits.devices);
-  }
-  const int needed = std::max(1, options.ranks) * static_cast<int>(config.threads);
-  const auto cores = static_cast<int>(usable_cores().size());
-  if (limits.hosts.empty() && gpus_of(config) == 0 && needed > cores) {
-    fail<UsageError>(
-        "-np {}: takes {} cores, and this process may use {}; use fewer ranks, or "
-        "--oversubscribe, which marks every row emulated",
-        options.ranks, needed, cores);
-  }
 }
 
 PlannedLaunch launch_of(const DoorOptions& options, const std::string& program,
@@ -79,9 +59,10 @@ std::vector<std::string> command_of(const PlannedLaunch& launch, const LaunchSet
 ExitCode open_door(const std::string& program, DoorOptions options) {
   const bool alone = program == "bench_kernels";
   if (alone) options.ranks = 1;
+  if (options.ranks < 0) fail<UsageError>("-np {}: must be at least 1", options.ranks);
   StudyConfig config = config_of(options, program);
   PlanLimits limits = limits_of(options, config);
-  require_fit(options, config, limits);
+  require_devices(options.ranks, limits);
   const PlannedLaunch launch = launch_of(options, program, limits);
   const ResolvedStudy study =
       resolve(std::move(options), std::move(config), std::move(limits), {launch});
