@@ -106,22 +106,13 @@ AcceptedTonight accepted_tonight(const fs::path& results, const std::string& stu
 }
 
 void measure_beside(const NightSetup& night, const std::atomic<bool>& stop, Console& console) {
-  ResolvedStudy here = night.study;
-  for (PlannedLaunch& launch : here.plan) {
-    if (night.inject.empty() || launch.program != night.inject_into) continue;
-    launch.arguments.insert(launch.arguments.end(), {"--inject", night.inject});
-  }
-  if (!night.beside) {
-    StudyRun run = open_study(here, console);
-    run.measure(stop);
-    close_run(run, stop, /*accept_failed=*/false, console);
+  if (night.beside) {
+    measure_pair(*night.beside, night.study, stop, console);
     return;
   }
-  const ResolvedStudy& study = night.study;
-  StartOptions options = study.options;
-  options.out = accepted_name(options.out);
-  measure_pair(resolve(options, study.config, study.limits, study.plan, *night.beside),
-               std::move(here), stop, console);
+  StudyRun run = open_study(night.study, console);
+  run.measure(stop);
+  close_run(run, stop, /*accept_failed=*/false, console);
 }
 
 std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
@@ -148,13 +139,16 @@ std::vector<PlannedLaunch> plan_holding(std::vector<PlannedLaunch> plan,
 
 void measure_again(const NightSetup& night, const std::set<std::string>& suspects,
                    const std::atomic<bool>& stop, Console& console) {
-  const ResolvedStudy& sweep = night.study;
-  const StoredRun run = read_stored_run(sweep.options.out, WithSamples::no);
-  StartOptions options = sweep.options;
-  options.out = rerun_name(options.out);
-  NightSetup again = night;
-  again.study = resolve(options, sweep.config, sweep.limits,
-                        plan_holding(sweep.plan, cells_of(run), suspects));
+  const std::string out = rerun_name(night.study.options.out);
+  const auto cells = cells_of(read_stored_run(night.study.options.out, WithSamples::no));
+  const auto of_suspects = [&](const ResolvedStudy& sweep, const std::string& folder) {
+    StartOptions options = sweep.options;
+    options.out = folder;
+    return resolve(options, sweep.config, sweep.limits, plan_holding(sweep.plan, cells, suspects),
+                   sweep.build);
+  };
+  NightSetup again{of_suspects(night.study, out), night.accepted};
+  if (night.beside) again.beside = of_suspects(*night.beside, accepted_name(out));
   measure_beside(again, stop, console);
 }
 

@@ -48,8 +48,7 @@ AcceptedTonight accepted_tonight(const std::filesystem::path& results, const std
 struct NightSetup {
   ResolvedStudy study;  // its `out` is the run's folder; side runs have its name and a word
   AcceptedTonight accepted;
-  std::optional<Build> beside{};        // the other build
-  std::string inject{}, inject_into{};  // a fault, and the program here that it is put into
+  std::optional<ResolvedStudy> beside{};  // the same by the other build
 };
 
 void measure_beside(const NightSetup& night, const std::atomic<bool>& stop, Console& console);

@@ -47,6 +47,21 @@ std::string program_of(const std::string& inject) {
   }
 }
 
+/// Puts a fault into tonight's programs.
+void inject(const std::string& fault, NightSetup& setup) {
+  const std::string program = program_of(fault);
+  bool taken = false;
+  for (PlannedLaunch& launch : setup.study.plan) {
+    if (launch.program != program) continue;
+    taken = true;
+    launch.arguments.insert(launch.arguments.end(), {"--inject", fault});
+  }
+  if (taken && !setup.accepted.accepted.is_null()) return;
+  fail<UsageError>("--inject {}: {}", fault,
+                   taken ? "no build of this study is accepted yet: a night without it first"
+                         : "no program of this study takes it");
+}
+
 NightSetup setup_of(NightlyOptions options) {
   StudyConfig config = config_of(options);
   if (!options.launches && config.launches < kRounds) config.launches = kRounds;
@@ -55,22 +70,16 @@ NightSetup setup_of(NightlyOptions options) {
                      config.launches, kFewestRounds);
   }
   options.out = (options.results / new_run_name(config.name)).string();
-  PlanLimits limits = limits_of(options, config);
+  const PlanLimits limits = limits_of(options, config);
   const std::vector<PlannedLaunch> plan = plan_of(config, limits);
-  AcceptedTonight accepted = accepted_tonight(options.results, config.name, plan);
-  NightSetup setup{resolve(options, std::move(config), std::move(limits), plan),
-                   std::move(accepted)};
-  setup.beside = setup.accepted.build;
-  if (options.inject.empty()) return setup;
-  setup.inject = options.inject;
-  setup.inject_into = program_of(options.inject);
-  const bool takes = std::ranges::count(plan, setup.inject_into, &PlannedLaunch::program) > 0;
-  if (!takes || setup.accepted.accepted.is_null()) {
-    fail<UsageError>("--inject {}: {}", options.inject,
-                     takes ? "no build of this study is accepted yet: a night without it first"
-                           : "no program of this study takes it");
-  }
-  if (!setup.accepted.changed) setup.beside = own_build();
+  NightSetup setup{resolve(options, config, limits, plan),
+                   accepted_tonight(options.results, config.name, plan)};
+  if (!options.inject.empty()) inject(options.inject, setup);
+  std::optional<Build> build = setup.accepted.build;
+  if (!options.inject.empty() && !setup.accepted.changed) build = own_build();
+  if (!build) return setup;
+  options.out = accepted_name(options.out);
+  setup.beside = resolve(options, config, limits, plan, std::move(*build));
   return setup;
 }
 
