@@ -1,56 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joules of made-up hosts, cards and epochs, with counters that cannot be read.
+// Joules of cards in a library that is none: the counter of the whole card goes on by 2.5 J each
+// time that it is asked, that of another goes back.
 #include "bench/training/epoch/energy.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
+
+#include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+const std::string kCard = "GPU-c0000000-0000-0000-0000-000000000000";
+const std::string kCounterGoesBack = "GPU-b0000000-0000-0000-0000-000000000000";
+const std::string kSlice = "GPU-50000000-0000-0000-0000-000000000001";
 
-TEST(IsFirstOfMachine, OfHostsThatAreOneToo) {
-  const auto who_asks = [](const std::vector<int>& nodes,
-                           const std::vector<std::string>& boot_ids) {
-    std::vector<bool> asks;
-    for (int rank = 0; rank < std::ssize(nodes); ++rank) {
-      asks.push_back(is_first_of_machine(rank, nodes, boot_ids));
-    }
-    return asks;
-  };
-  using testing::ElementsAre;
-  EXPECT_THAT(who_asks({0, 0, 1, 1}, {"a", "a", "b", "b"}), ElementsAre(true, false, true, false));
-  EXPECT_THAT(who_asks({0, 0, 1, 1}, {"a", "a", "a", "a"}), ElementsAre(true, false, false, false));
-  EXPECT_THAT(who_asks({0, 0, 1, 1}, {"", "", "", ""}), ElementsAre(true, false, true, false));
+/// What every rank knows of one epoch with these cards, by rank; none: no rank has a card.
+double joules_with(const std::vector<std::string>& uuids) {
+  double joules = 0;
+  run_ranks(2, [&](Communicator& host) {
+    RankDevices devices;
+    devices.each = !uuids.empty();
+    devices.uuids = uuids;
+    EnergyAccount account(host, devices, SCALEBENCH_FAKE_NVML);
+    account.start();
+    const double mine = account.stop();
+    if (host.rank() == 0) joules = mine;
+  });
+  return joules;
 }
 
-TEST(SumOfEnergies, IsOfHostsAndCards) {
-  EXPECT_EQ(sum_of({30}, {}).joules, 30);
-  EXPECT_EQ(sum_of({30}, {}).lacks, "") << "nobody asked for a card";
-  EXPECT_EQ(sum_of({30}, {700}).joules, 730);
-  EXPECT_EQ(sum_of({30}, {700}).lacks, "");
+TEST(EnergyAccount, CountsACardOnceHoweverManyRanksShareIt) {
+  EXPECT_EQ(joules_with({kCard, kCard}), 2.5);
 }
 
-TEST(SumOfEnergies, SaysWhatItIsWithout) {
-  const CountedJoules unknown{kUnknown, "Permission denied"};
-  EXPECT_EQ(sum_of(unknown, {700}).joules, 700);
-  EXPECT_EQ(sum_of(unknown, {700}).lacks, "joules without hosts: Permission denied");
-  EXPECT_EQ(sum_of({10}, unknown).joules, 10);
-  EXPECT_EQ(sum_of({10}, unknown).lacks, "joules without cards: Permission denied");
-  for (const CountedJoules& cards : {CountedJoules{}, unknown}) {
-    EXPECT_TRUE(std::isnan(sum_of(unknown, cards).joules));
-  }
-}
-
-TEST(TypicalEnergy, IsTheMedianOfEpochsThatAllKnowTheSame) {
-  EXPECT_EQ(typical_energy({{50}, {70}}).joules, 60);
-  EXPECT_TRUE(std::isnan(typical_energy({{50}, {kUnknown}}).joules));
-  const EpochEnergy cards{300, "joules without hosts: forbidden"};
-  EXPECT_EQ(typical_energy({cards, cards}).lacks, cards.lacks);
-  EXPECT_TRUE(std::isnan(typical_energy({cards, {900}}).joules)) << "a card is not all";
+TEST(EnergyAccount, IsUnknownWhereOneCardIs) {
+  EXPECT_TRUE(std::isnan(joules_with({}))) << "no card";
+  EXPECT_TRUE(std::isnan(joules_with({kCard, kCounterGoesBack})));
+  EXPECT_TRUE(std::isnan(joules_with({kCard, kSlice}))) << "the whole card's would count twice";
+  EXPECT_TRUE(std::isnan(joules_with({kCard, "GPU-d"}))) << "the driver knows no such card";
 }
 
 }  // namespace

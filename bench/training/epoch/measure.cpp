@@ -15,6 +15,7 @@
 #include "bench/program/transports.hpp"
 #include "bench/program/watchdog/watchdog.hpp"
 #include "bench/training/epoch/checkpoints.hpp"
+#include "bench/training/epoch/energy.hpp"
 #include "bench/training/epoch/watch.hpp"
 #include "collectives/carries.hpp"
 #include "collectives/control.hpp"
@@ -153,7 +154,7 @@ void refuse_reached(const Ranks& ranks, const EpochOptions& options, Trainer& tr
 class EpochTimer {
  public:
   EpochTimer(const Ranks& ranks, const RankDevices& devices, Trainer& trainer, Followers& followers)
-      : ranks_(ranks), trainer_(trainer), followers_(followers), energy_(ranks, devices) {}
+      : ranks_(ranks), trainer_(trainer), followers_(followers), energy_(ranks.host, devices) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
     Watchdog& watchdog = ranks_.watchdog;
@@ -170,10 +171,10 @@ class EpochTimer {
 
     watchdog.span(fmt::format("results of epoch {}", epoch));
     ranks_.host.barrier();  // whoever asks for the time shall not wait for an answer
-    const EpochEnergy energy = energy_.stop();
+    const double joules = energy_.stop();
     EpochMeasurement measured{
         join_traces(ranks_.host, trace, ClockBridge(before, followed(trace.end - trace.begin)))};
-    measured.energy = energy;
+    measured.joules = joules;
     for (const double samples : all_gather(ranks_.host, static_cast<double>(trained.samples))) {
       measured.samples += static_cast<std::int64_t>(samples);
     }

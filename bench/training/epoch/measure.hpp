@@ -13,7 +13,6 @@
 #include "bench/program/program.hpp"
 #include "bench/program/transports.hpp"
 #include "bench/training/epoch/account.hpp"
-#include "bench/training/epoch/energy.hpp"
 #include "bench/training/epoch/options.hpp"
 #include "models/checkpoint_file.hpp"
 #include "models/trainer_options.hpp"
@@ -26,7 +25,7 @@ struct EpochMeasurement : EpochTimes {
   double loss = 0;           // mean over ranks that saw images
   double test_accuracy = 0;  // NaN without evaluation
   double test_loss = 0;      // as well
-  EpochEnergy energy = {};
+  double joules = 0;         // of all cards; NaN where they are not counted
   bool replicas_equal = true;
   /// Since the epoch before, evaluation included: images replaced by others on all ranks, and a
   /// line for each file found broken.

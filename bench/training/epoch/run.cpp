@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -130,10 +131,12 @@ ResultRow described(const Ranks& ranks, const EpochOptions& options, const Epoch
   return row.set("nodes", ranks.host.topology().nodes());
 }
 
-EpochEnergy energy_of(const EpochRun& run) {
-  std::vector<EpochEnergy> epochs;
-  for (const EpochMeasurement& epoch : run.epochs) epochs.push_back(epoch.energy);
-  return typical_energy(epochs);
+/// Median over epochs; NaN unless all of them know their joules.
+double typical_joules(const EpochRun& run) {
+  std::vector<double> joules;
+  for (const EpochMeasurement& epoch : run.epochs) joules.push_back(epoch.joules);
+  const bool known = std::ranges::none_of(joules, [](double one) { return std::isnan(one); });
+  return known ? median_of(joules) : std::numeric_limits<double>::quiet_NaN();
 }
 
 /// One row, of all ranks; of a run that failed or was skipped it says so, without statistics.
@@ -150,9 +153,7 @@ ResultRow row_of(const Ranks& ranks, const EpochOptions& options, const EpochRun
   row.set("samples", last.samples).set("test_accuracy", last.test_accuracy);
   if (reached_target(options, run)) row.set("epochs_to_target", run.epochs_done());
   set_account(row, middle_of(run));
-  const EpochEnergy energy = energy_of(run);
-  if (!energy.lacks.empty()) row.add_note(energy.lacks);
-  return row.set("joules", energy.joules);
+  return row.set("joules", typical_joules(run));
 }
 
 /// The last epoch of `run` as a row of samples.csv.
@@ -164,7 +165,7 @@ ResultRow sample_of_last(const EpochOptions& options, const EpochRun& run,
   row.set("samples", last.samples).set("skew_seconds", last.skew_seconds);
   row.set("slowest_rank", last.slowest_rank).set("train_loss", last.loss);
   row.set("test_loss", last.test_loss).set("test_accuracy", last.test_accuracy);
-  return row.set("joules", last.energy.joules);
+  return row.set("joules", last.joules);
 }
 
 /// The table that is printed while it runs; other formats print the rows at the end.

@@ -83,7 +83,7 @@ def scaling(run: Path) -> Html:
     with_energy = any(row["joules"] for row in rows)
     if with_energy:
         head += ["J an epoch", "J₁/J_N"]
-        words += " J₁/J_N: joules for the same images on one device ÷ on N; 1 is as frugal."
+        words += " J₁/J_N: joules of the GPUs for the same images on one device ÷ on N; 1 is as frugal."
     parts: list[object] = [explained(words, of_intervals(rows))]
     more = apart(rows)
     largest = {losses.key_of(account.case): largest_loss(account) for account in losses.accounts(run)}
