@@ -2,7 +2,6 @@
 #include "bench/machine/host_load.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -66,6 +65,7 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kInsufficientSize = 7;
+constexpr int kFunctionNotFound = 13;
 constexpr int kGpuIsLost = 15;
 constexpr int kVersionsDiffer = 18;  // of driver and library
 constexpr int kUncorrected = 1;
@@ -73,75 +73,53 @@ constexpr int kSinceTheDriverWasLoaded = 0;
 constexpr int kClockOfMultiprocessors = 1;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// What `call` writes behind its other arguments.
-template <class Function, class... Arguments>
-double number(Function* call, Arguments... arguments) {
-  unsigned value = 0;
-  const bool known = call != nullptr && call(arguments..., &value) == kSuccess;
-  return known ? value : kUnknown;
-}
-
 }  // namespace
 
-template <class Function>
-void Nvml::load(Function*& function, const char* name) const {
-  if (handle_ != nullptr) function = reinterpret_cast<Function*>(dlsym(handle_, name));
+template <class... Arguments>
+int Nvml::call(const char* name, Arguments... arguments) const {
+  void* const symbol = handle_ == nullptr ? nullptr : dlsym(handle_, name);
+  if (symbol == nullptr) return kFunctionNotFound;
+  return reinterpret_cast<int (*)(Arguments...)>(symbol)(arguments...);
 }
 
-Nvml::Nvml(const std::string& library) : handle_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  load(start_, "nvmlInit_v2");
-  load(stop_, "nvmlShutdown");
-  load(count_, "nvmlDeviceGetCount_v2");
-  load(by_index_, "nvmlDeviceGetHandleByIndex_v2");
-  load(by_uuid_, "nvmlDeviceGetHandleByUUID");
-  load(card_of_slice_, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
-  load(utilization_, "nvmlDeviceGetUtilizationRates");
-  load(memory_, "nvmlDeviceGetMemoryInfo");
-  load(power_, "nvmlDeviceGetPowerUsage");
-  load(energy_, "nvmlDeviceGetTotalEnergyConsumption");
-  load(clock_, "nvmlDeviceGetClockInfo");
-  load(processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
-  load(process_name_, "nvmlSystemGetProcessName");
-  load(memory_errors_, "nvmlDeviceGetTotalEccErrors");
-  load(lanes_, "nvmlDeviceGetCurrPcieLinkWidth");
-  load(most_lanes_, "nvmlDeviceGetMaxPcieLinkWidth");
-  // The same call under its new name and under that of drivers before 535.
-  load(reasons_, "nvmlDeviceGetCurrentClocksEventReasons");
-  if (reasons_ == nullptr) load(reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
-  const bool complete =
-      start_ != nullptr && stop_ != nullptr && count_ != nullptr && by_index_ != nullptr;
-  if (complete) start_code_ = start_();
-  started_ = complete && start_code_ == kSuccess;
+Nvml::Nvml(const std::string& library)
+    : handle_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)),
+      start_code_(call("nvmlInit_v2")),
+      started_(start_code_ == kSuccess) {
   unsigned number = 0;
-  if (!started_ || count_(&number) != kSuccess) return;
+  if (!started_ || call("nvmlDeviceGetCount_v2", &number) != kSuccess) return;
   for (unsigned i = 0; i < number; ++i) {
     Device device = nullptr;
-    const int code = by_index_(i, &device);
+    const int code = call("nvmlDeviceGetHandleByIndex_v2", i, &device);
     if (code == kSuccess) devices_.emplace_back(static_cast<int>(i), device);
     if (code == kGpuIsLost) lost_.push_back(static_cast<int>(i));
   }
 }
 
 Nvml::~Nvml() {
-  if (started_) stop_();
+  if (started_) call("nvmlShutdown");
   if (handle_ != nullptr) dlclose(handle_);
 }
 
 Nvml::Found Nvml::find(const std::string& uuid) const {
-  if (!started_ || by_uuid_ == nullptr || uuid.size() < 4) return {};
-  Device device = nullptr;
-  if (by_uuid_(("GPU-" + uuid.substr(4)).c_str(), &device) == kSuccess) return {.card = device};
-  if (by_uuid_(("MIG-" + uuid.substr(4)).c_str(), &device) != kSuccess) return {};
-  Device card = nullptr;
-  if (card_of_slice_ == nullptr || card_of_slice_(device, &card) != kSuccess) return {};
-  return {.card = card, .slice = device};
+  if (!started_ || uuid.size() < 4) return {};
+  const auto has = [&](const std::string& kind, Device& device) {
+    const std::string name = kind + uuid.substr(4);
+    return call("nvmlDeviceGetHandleByUUID", name.c_str(), &device) == kSuccess;
+  };
+  Device card = nullptr, slice = nullptr;
+  if (has("GPU-", card)) return {.card = card};
+  if (!has("MIG-", slice)) return {};
+  const int code = call("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", slice, &card);
+  return code == kSuccess ? Found{.card = card, .slice = slice} : Found{};
 }
 
 /// "4711", "4711 and 2 more"; empty: of nobody, or the driver does not say.
 std::string Nvml::foreign_processes(Device device) const {
   std::array<Process, 64> processes{};
   auto count = static_cast<unsigned>(processes.size());
-  const int code = processes_ == nullptr ? 1 : processes_(device, &count, processes.data());
+  const int code =
+      call("nvmlDeviceGetComputeRunningProcesses_v3", device, &count, processes.data());
   if ((code != kSuccess && code != kInsufficientSize) || count == 0) return {};
   // Of more than there was room for, the driver says their number and nothing else.
   if (code == kInsufficientSize) return fmt::format("{} processes", count);
@@ -156,10 +134,10 @@ std::string Nvml::foreign_processes(Device device) const {
 
 bool Nvml::is_mps_server(unsigned process) const {
   std::array<char, 256> name{};
-  const bool known =
-      process_name_ != nullptr &&
-      process_name_(process, name.data(), static_cast<unsigned>(name.size() - 1)) == kSuccess;
-  return known && std::string_view(name.data()).find("nvidia-cuda-mps") != std::string_view::npos;
+  const auto length = static_cast<unsigned>(name.size() - 1);
+  const int code = call("nvmlSystemGetProcessName", process, name.data(), length);
+  return code == kSuccess &&
+         std::string_view(name.data()).find("nvidia-cuda-mps") != std::string_view::npos;
 }
 
 void Nvml::look_at(std::size_t number, const Found& which, std::vector<CardTrouble>& found) const {
@@ -170,17 +148,16 @@ void Nvml::look_at(std::size_t number, const Found& which, std::vector<CardTroub
                      "wait until it is free, or choose others with --devices"});
   }
   unsigned long long errors = 0;
-  const bool counts =
-      memory_errors_ != nullptr &&
-      memory_errors_(device, kUncorrected, kSinceTheDriverWasLoaded, &errors) == kSuccess;
-  if (counts && errors > 0) {
+  const int code =
+      call("nvmlDeviceGetTotalEccErrors", device, kUncorrected, kSinceTheDriverWasLoaded, &errors);
+  if (code == kSuccess && errors > 0) {
     found.push_back(
         {fmt::format("GPU {} has had {} memory errors that it could not correct", number, errors),
          "its numbers are no baseline: reset it, and replace it if they come back"});
   }
   unsigned lanes = 0, most = 0;
-  const bool linked = lanes_ != nullptr && most_lanes_ != nullptr &&
-                      lanes_(device, &lanes) == kSuccess && most_lanes_(device, &most) == kSuccess;
+  const bool linked = call("nvmlDeviceGetCurrPcieLinkWidth", device, &lanes) == kSuccess &&
+                      call("nvmlDeviceGetMaxPcieLinkWidth", device, &most) == kSuccess;
   if (linked && lanes < most) {
     found.push_back(
         {fmt::format("GPU {} is linked by {} of its {} PCIe lanes", number, lanes, most),
@@ -208,47 +185,54 @@ std::vector<CardTrouble> Nvml::troubles(const std::vector<std::string>& visible)
 }
 
 double Nvml::busy_share(Device device) const {
-  Utilization busy{};
-  const bool known = utilization_ != nullptr && utilization_(device, &busy) == kSuccess;
-  return known ? busy.gpu / 100.0 : kUnknown;
+  std::array<unsigned, 2> percent{};  // of the multiprocessors' time, and of the memory's
+  const int code = call("nvmlDeviceGetUtilizationRates", device, percent.data());
+  return code == kSuccess ? percent[0] / 100.0 : kUnknown;
 }
 
-std::optional<Nvml::MemoryInfo> Nvml::memory(Device device) const {
-  MemoryInfo memory{};
-  if (memory_ == nullptr || memory_(device, &memory) != kSuccess) return {};
-  return memory;
+double Nvml::memory_used_bytes(Device device) const {
+  std::array<unsigned long long, 3> bytes{};  // total, free, used
+  const int code = call("nvmlDeviceGetMemoryInfo", device, bytes.data());
+  return code == kSuccess ? static_cast<double>(bytes[2]) : kUnknown;
 }
 
-double Nvml::watts(Device device) const { return number(power_, device) / 1e3; }
+double Nvml::watts(Device device) const {
+  unsigned milliwatts = 0;
+  const int code = call("nvmlDeviceGetPowerUsage", device, &milliwatts);
+  return code == kSuccess ? milliwatts / 1e3 : kUnknown;
+}
 
 std::optional<double> Nvml::joules(Device device) const {
   unsigned long long millijoules = 0;
-  if (device == nullptr || energy_ == nullptr || energy_(device, &millijoules) != kSuccess)
-    return {};
+  if (device == nullptr) return {};
+  if (call("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules) != kSuccess) return {};
   return static_cast<double>(millijoules) / 1e3;
 }
 
 double Nvml::clock_mhz(Device device) const {
-  return number(clock_, device, kClockOfMultiprocessors);
+  unsigned mhz = 0;
+  const int code = call("nvmlDeviceGetClockInfo", device, kClockOfMultiprocessors, &mhz);
+  return code == kSuccess ? mhz : kUnknown;
 }
 
 std::optional<std::uint64_t> Nvml::clock_reasons(Device device) const {
   unsigned long long bits = 0;
-  if (reasons_ == nullptr || reasons_(device, &bits) != kSuccess) return {};
-  return bits;
+  // The same call has a new name, and that of drivers before 535.
+  for (const char* const name :
+       {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"}) {
+    if (call(name, device, &bits) == kSuccess) return bits;
+  }
+  return {};
 }
 
-std::vector<DeviceLoad> DeviceLoadReader::read() const {
+std::vector<DeviceLoad> device_loads(const Nvml& nvml) {
   std::vector<DeviceLoad> loads;
-  for (const auto& [index, device] : nvml_.devices()) {
-    DeviceLoad& load = loads.emplace_back();
-    load.device = index;
-    load.busy_share = nvml_.busy_share(device);
-    if (const auto memory = nvml_.memory(device)) {
-      load.memory_used_bytes = static_cast<double>(memory->used);
-    }
-    load.watts = nvml_.watts(device);
-    load.clock_mhz = nvml_.clock_mhz(device);
+  for (const auto& [index, device] : nvml.devices()) {
+    loads.push_back({.device = index,
+                     .busy_share = nvml.busy_share(device),
+                     .memory_used_bytes = nvml.memory_used_bytes(device),
+                     .watts = nvml.watts(device),
+                     .clock_mhz = nvml.clock_mhz(device)});
   }
   return loads;
 }
@@ -260,10 +244,10 @@ constexpr double kSectorBytes = 512;
 
 /// user nice system idle iowait irq softirq steal; guests are in user already. Waiting for a disk
 /// is idle time.
-CoreTime core_time(int core, std::istringstream& fields) {
+CoreTime core_time(std::istream& fields) {
   std::array<double, 8> ticks{};
   for (double& tick : ticks) fields >> tick;
-  CoreTime time{core, 0, ticks[7], 0};
+  CoreTime time{0, ticks[7], 0};
   for (const double tick : ticks) time.total += tick;
   time.busy = time.total - ticks[3] - ticks[4] - ticks[7];
   return time;
@@ -306,18 +290,6 @@ TcpCounters tcp_counters(const std::filesystem::path& root) {
   return counters;
 }
 
-std::string HostLoadReader::text_of(const std::string& file) const {
-  const int descriptor = ::open((root_ / file).c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return {};
-  std::string text;
-  std::array<char, 1U << 14U> block{};
-  for (ssize_t n = 0; (n = ::read(descriptor, block.data(), block.size())) > 0;) {
-    text.append(block.data(), static_cast<std::size_t>(n));
-  }
-  ::close(descriptor);
-  return text;
-}
-
 HostLoad HostLoadReader::read() const {
   HostLoad load;
   read_cores(load);
@@ -328,24 +300,24 @@ HostLoad HostLoadReader::read() const {
 }
 
 void HostLoadReader::read_cores(HostLoad& load) const {
-  std::istringstream lines(text_of("proc/stat"));
+  std::ifstream lines(root_ / "proc/stat");
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
     std::string name;
     fields >> name;
     if (name == "intr") break;  // what follows is long and not needed
     if (name == "cpu") {
-      load.all = core_time(-1, fields);
+      load.all = core_time(fields);
     } else if (name.starts_with("cpu")) {
       const int core = std::stoi(name.substr(3));
       if (std::ranges::find(cores_, core) == cores_.end()) continue;
-      load.cores.push_back(core_time(core, fields));
+      load.cores.push_back(core_time(fields));
     }
   }
 }
 
 void HostLoadReader::read_memory(HostLoad& load) const {
-  std::istringstream lines(text_of("proc/meminfo"));
+  std::ifstream lines(root_ / "proc/meminfo");
   double installed = kUnknown, available = kUnknown;
   for (std::string name, line; lines >> name && std::getline(lines, line);) {
     if (name == "MemTotal:") installed = 1024 * std::stod(line);
@@ -357,7 +329,7 @@ void HostLoadReader::read_memory(HostLoad& load) const {
   load.memory_used_bytes = installed - available;
   const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
   for (const int process : processes_) {
-    std::istringstream fields(text_of(fmt::format("proc/{}/statm", process)));
+    std::ifstream fields(root_ / fmt::format("proc/{}/statm", process));
     double all = 0;
     double resident = 0;
     if (fields >> all >> resident) add(load.processes_memory_bytes, page * resident);
@@ -365,7 +337,7 @@ void HostLoadReader::read_memory(HostLoad& load) const {
 }
 
 void HostLoadReader::read_disks(HostLoad& load) const {
-  std::istringstream lines(text_of("proc/diskstats"));
+  std::ifstream lines(root_ / "proc/diskstats");
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
     std::string major, minor, name;
@@ -379,7 +351,7 @@ void HostLoadReader::read_disks(HostLoad& load) const {
 }
 
 void HostLoadReader::read_network(HostLoad& load) const {
-  std::istringstream lines(text_of("proc/net/dev"));
+  std::ifstream lines(root_ / "proc/net/dev");
   for (std::string line; std::getline(lines, line);) {
     const std::size_t colon = line.find(':');
     if (colon == std::string::npos) continue;  // the two lines of the heading

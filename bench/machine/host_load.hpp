@@ -37,11 +37,6 @@ struct CardTrouble {
 class Nvml {
  public:
   using Device = void*;  // null: none
-  struct MemoryInfo {
-    unsigned long long total;
-    unsigned long long free;
-    unsigned long long used;
-  };
 
   /// Loads and starts `library`; without it there are no devices.
   explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
@@ -64,7 +59,7 @@ class Nvml {
 
   /// NaN and empty: the card or its driver does not say.
   double busy_share(Device device) const;
-  std::optional<MemoryInfo> memory(Device device) const;
+  double memory_used_bytes(Device device) const;
   /// As the driver says it: from Ampere on, but for GA100, the mean of the last second (NVML
   /// reference).
   double watts(Device device) const;
@@ -81,36 +76,18 @@ class Nvml {
     unsigned long long memory_bytes;
     unsigned slice, slice_part;
   };
-  struct Utilization {
-    unsigned gpu;
-    unsigned memory;
-  };
   std::string foreign_processes(Device device) const;
   bool is_mps_server(unsigned process) const;
   void look_at(std::size_t number, const Found& which, std::vector<CardTrouble>& found) const;
-  template <class Function>
-  void load(Function*& function, const char* name) const;
+  /// What the library's function returns; NVML_ERROR_FUNCTION_NOT_FOUND where it has none of that
+  /// name, or there is no library. `arguments` are of the very types that nvml.h declares: no
+  /// compiler compares them.
+  template <class... Arguments>
+  int call(const char* name, Arguments... arguments) const;
 
   void* handle_;
-  int (*start_)() = nullptr;
-  int (*stop_)() = nullptr;
-  int (*count_)(unsigned*) = nullptr;
-  int (*by_index_)(unsigned, Device*) = nullptr;
-  int (*by_uuid_)(const char*, Device*) = nullptr;
-  int (*card_of_slice_)(Device, Device*) = nullptr;
-  int (*utilization_)(Device, Utilization*) = nullptr;
-  int (*memory_)(Device, MemoryInfo*) = nullptr;
-  int (*power_)(Device, unsigned* milliwatts) = nullptr;
-  int (*energy_)(Device, unsigned long long* millijoules) = nullptr;
-  int (*clock_)(Device, int of, unsigned* mhz) = nullptr;
-  int (*reasons_)(Device, unsigned long long*) = nullptr;
-  int (*processes_)(Device, unsigned* count, Process*) = nullptr;
-  int (*process_name_)(unsigned process, char* name, unsigned length) = nullptr;
-  int (*memory_errors_)(Device, int kind, int since, unsigned long long*) = nullptr;
-  int (*lanes_)(Device, unsigned*) = nullptr;
-  int (*most_lanes_)(Device, unsigned*) = nullptr;
-  int start_code_ = 0;
-  bool started_ = false;
+  int start_code_;
+  bool started_;
   std::vector<int> lost_;  // numbers of cards that do not answer any more
   std::vector<std::pair<int, Device>> devices_;
 };
@@ -126,19 +103,12 @@ struct DeviceLoad {
   double clock_mhz = std::numeric_limits<double>::quiet_NaN();  // of the multiprocessors
 };
 
-class DeviceLoadReader {
- public:
-  /// One for each card; none without the driver's library. Never throws for a card that does not
-  /// answer.
-  std::vector<DeviceLoad> read() const;
-
- private:
-  Nvml nvml_;
-};
+/// One for each card; none without the driver's library. Never throws for a card that does not
+/// answer.
+std::vector<DeviceLoad> device_loads(const Nvml& nvml);
 
 /// Clock ticks of one core, or of all together.
 struct CoreTime {
-  int core = -1;  // -1: all
   double busy = std::numeric_limits<double>::quiet_NaN();
   double steal = std::numeric_limits<double>::quiet_NaN();  // a hypervisor gave it to others
   double total = std::numeric_limits<double>::quiet_NaN();
@@ -175,7 +145,6 @@ class HostLoadReader {
   HostLoad read() const;
 
  private:
-  std::string text_of(const std::string& file) const;
   void read_cores(HostLoad& load) const;
   void read_memory(HostLoad& load) const;
   void read_disks(HostLoad& load) const;

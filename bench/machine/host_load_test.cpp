@@ -46,7 +46,6 @@ TEST(HostLoad, ReadsAMachine) {
   EXPECT_EQ(load.all.busy, 44);
   EXPECT_EQ(load.all.steal, 4);
   ASSERT_EQ(load.cores.size(), 1U);
-  EXPECT_EQ(load.cores[0].core, 1);
   EXPECT_EQ(load.cores[0].busy, 29);
   EXPECT_EQ(load.cores[0].total, 86);
   EXPECT_EQ(load.memory_used_bytes, 614400);
@@ -86,7 +85,7 @@ TEST(HostLoad, SeesThisProcess) {
 }
 
 TEST(DeviceLoad, IsSaneOnEveryCardThereIs) {
-  const std::vector<DeviceLoad> loads = DeviceLoadReader().read();
+  const std::vector<DeviceLoad> loads = device_loads(Nvml());
   // Readings of a card can only be looked at where there is one; without, none is what is right.
   if (loads.empty()) GTEST_SKIP() << "no management library or no card";
   for (const DeviceLoad& load : loads) {
@@ -119,7 +118,7 @@ TEST(Nvml, SaysWhatIsKnownAndNothingElse) {
   EXPECT_EQ(nvml.clock_mhz(card), 1755);
   EXPECT_THAT(nvml.clock_reasons(card), Optional(std::uint64_t{4}));
   EXPECT_TRUE(std::isnan(nvml.busy_share(card))) << "this library has no such call";
-  EXPECT_FALSE(nvml.memory(card).has_value());
+  EXPECT_TRUE(std::isnan(nvml.memory_used_bytes(card)));
 }
 
 const std::string kOnlyCard = "GPU-c0000000-0000-0000-0000-000000000000";

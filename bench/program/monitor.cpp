@@ -50,7 +50,7 @@ double busy_share(const CoreTime& before, const CoreTime& now) {
 /// Mean busy share over the ranks' cores.
 void set_cores(ResultRow& row, const HostLoad& before, const HostLoad& now) {
   if (before.cores.size() != now.cores.size()) return;  // one was taken away meanwhile
-  CoreTime all_before{-1, 0, 0, 0};
+  CoreTime all_before{0, 0, 0};
   CoreTime all_now = all_before;
   for (std::size_t i = 0; i < now.cores.size(); ++i) {
     if (std::isnan(busy_share(before.cores[i], now.cores[i]))) continue;
@@ -112,7 +112,7 @@ struct Monitor::Sampler {
 
   void run() {
     try {
-      const DeviceLoadReader cards;
+      const Nvml cards;
       auto [before, last] = look();
       for (bool goes_on = true; goes_on;) {
         goes_on = sleep();
@@ -121,7 +121,7 @@ struct Monitor::Sampler {
         const auto [now, seconds] = look();
         common.set("utc_seconds", utc_seconds());
         std::vector<ResultRow> sample =
-            monitor_rows(common, before, now, seconds - last, cards.read());
+            monitor_rows(common, before, now, seconds - last, device_loads(cards));
         before = now;
         last = seconds;
         for (ResultRow& row : sample) {

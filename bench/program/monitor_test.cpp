@@ -28,10 +28,10 @@ TEST(NeighboursOf, AreTheRanksOfOneHostAlone) {
 TEST(MonitorRows, AreSharesAndRates) {
   HostLoad before;
   HostLoad now;
-  before.all = {-1, 100, 10, 1000};
-  now.all = {-1, 175, 15, 1100};
-  before.cores = {{0, 0, 0, 0}, {3, 0, 0, 0}};
-  now.cores = {{0, 50, 0, 50}, {3, 10, 0, 50}};
+  before.all = {100, 10, 1000};
+  now.all = {175, 15, 1100};
+  before.cores = {{0, 0, 0}, {0, 0, 0}};
+  now.cores = {{50, 0, 50}, {10, 0, 50}};
   before.disk_written_bytes = 0;
   now.disk_written_bytes = 4096;
   now.processes_memory_bytes = 5e6;
