@@ -1,53 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/machine/managed_job.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-
-#include <nlohmann/json.hpp>
 
 #include "kernels/testing.hpp"
 
 namespace scalebench {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using testing::ElementsAre;
+using testing::Pair;
 
 const EnvironmentVariables kJob{{"SM_CHANNEL_TRAINING", "/opt/ml/input/data/training"},
                                 {"SM_CHANNEL_VALIDATION", "/opt/ml/input/data/validation"},
                                 {"SM_OUTPUT_DATA_DIR", "/opt/ml/output/data"},
                                 {"SM_MODEL_DIR", "/opt/ml/model"}};
 
-TEST(ManagedJob, ReadsFolders) {
-  const auto job = managed_job(kJob);
-  ASSERT_TRUE(job);
-  EXPECT_EQ(job->data->value, "/opt/ml/input/data/training");
-  EXPECT_EQ(job->data->variable, "SM_CHANNEL_TRAINING");
-  EXPECT_EQ(job->results->value, "/opt/ml/output/data");
-  EXPECT_EQ(job->model->value, "/opt/ml/model");
-  EXPECT_THAT(describe(*job), AllOf(HasSubstr("results /opt/ml/output/data (SM_OUTPUT_DATA_DIR)"),
-                                    Not(HasSubstr("\n"))));
+TEST(ManagedJob, NamesFolders) {
+  ASSERT_TRUE(in_managed_job(kJob));
+  JobFolders job = job_folders(kJob);
+  EXPECT_EQ(describe(job),
+            "managed job: checkpoints /opt/ml/model; data /opt/ml/input/data/training; results "
+            "/opt/ml/output/data");
+  job.data.clear();
+  job.checkpoints.clear();
+  EXPECT_THAT(job.named(), ElementsAre(Pair("results", "/opt/ml/output/data")));
+  EXPECT_EQ(describe(JobFolders()), "managed job: none of its folders is used");
 }
 
 TEST(ManagedJob, OutsideOfOneThereIsNone) {
-  EXPECT_FALSE(managed_job({}));
-  EXPECT_FALSE(managed_job({{"SM_NUM_GPUS", "x"}})) << "another program's";
+  EXPECT_FALSE(in_managed_job({}));
+  EXPECT_FALSE(in_managed_job({{"SM_NUM_GPUS", "x"}})) << "another program's";
+  EXPECT_TRUE(in_managed_job({{"SM_HOSTS", "[]"}})) << "without any folder";
 }
 
 TEST(ManagedJob, DoesNotGuessWhichChannelIsForTraining) {
-  EXPECT_EQ(job_folders({{"SM_CHANNEL_IMAGES", "/a"}}).data->variable, "SM_CHANNEL_IMAGES");
-  EXPECT_EQ(job_folders({{"SM_CHANNEL_TRAIN", "/a"}, {"SM_CHANNEL_TEST", "/b"}}).data->value, "/a");
-  EXPECT_FALSE(job_folders({{"SM_CHANNEL_ONE", "/a"}, {"SM_CHANNEL_TWO", "/b"}}).data);
-}
-
-TEST(ManagedJob, SaysWhichFoldersATrainingTookFromIt) {
-  const ManagedJob job = job_folders(kJob);
-  EXPECT_EQ(describe_used(job, "fashion-mnist", "/elsewhere"), "");
-  EXPECT_EQ(describe_used(job, "fashion-mnist", "/opt/ml/model"),
-            "managed job: checkpoints /opt/ml/model (SM_MODEL_DIR)");
+  EXPECT_EQ(job_folders({{"SM_CHANNEL_IMAGES", "/a"}}).data, "/a");
+  EXPECT_EQ(job_folders({{"SM_CHANNEL_TRAIN", "/a"}, {"SM_CHANNEL_TEST", "/b"}}).data, "/a");
+  EXPECT_EQ(job_folders({{"SM_CHANNEL_ONE", "/a"}, {"SM_CHANNEL_TWO", "/b"}}).data, "");
 }
 
 TEST(ManagedJob, TimeSinceTheContainerBegan) {

@@ -96,7 +96,7 @@ struct Manifest {
   std::optional<std::vector<FoundHost>> hosts;  // of studies on several
   std::vector<Suspect> suspects;                // none: nobody, or hosts were not looked at
   std::string suspect_line;                     // that says so; empty: hosts were not looked at
-  nlohmann::json job;  // of managed_job.hpp, with its billed and training seconds; else null
+  nlohmann::json job;  // folders of managed_job.hpp, billed and training seconds; else null
   std::string pair;    // the same word in two runs that were measured in turns; else empty
   std::map<std::string, std::string> inputs;  // config.toml, plan.json: SHA-256
   std::map<std::string, std::string> files;   // path within the run's folder: SHA-256

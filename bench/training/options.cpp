@@ -117,8 +117,8 @@ void apply(const StepVariant& variant, TrainerOptions& trainer) {
 
 void add_training_options(CLI::App& app, TrainingOptions& options) {
   TrainerOptions& trainer = options.trainer;
-  const ManagedJob job = job_folders(environment_variables(::environ));
-  if (job.data) trainer.dataset = job.data->value;
+  const JobFolders job = job_folders(environment_variables(::environ));
+  if (!job.data.empty()) trainer.dataset = job.data;
   std::vector<std::string> names;
   for (const ModelInfo& model : models()) names.emplace_back(model.name);
   offer(app.add_option("--model", trainer.model,
@@ -162,9 +162,11 @@ void apply_training_options(TrainingOptions& options) {
 
 void note_job(const TrainingOptions& options, std::string_view checkpoints, Console& console) {
   if (!options.record.run_id.empty()) return;
-  const std::string used = describe_used(job_folders(environment_variables(::environ)),
-                                         options.trainer.dataset, checkpoints);
-  if (!used.empty()) console.note(used);
+  JobFolders used = job_folders(environment_variables(::environ));
+  used.results.clear();
+  if (used.data != options.trainer.dataset) used.data.clear();
+  if (used.checkpoints != checkpoints) used.checkpoints.clear();
+  if (!used.named().empty()) console.note(describe(used));
 }
 
 void choose_device(const Ranks& ranks, TrainingOptions& options) {

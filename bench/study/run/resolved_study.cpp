@@ -88,12 +88,12 @@ StudyConfig config_of(StudyChoice& choice) {
     fail<UsageError>("--launches {}: valid: 1 to {}", *choice.launches, kMostLaunches);
   }
   KnownNames known = known_names();
-  if (choice.job && choice.job->data) known.data = choice.job->data->value;
+  if (choice.job && !choice.job->data.empty()) known.data = choice.job->data;
   if (!described_cluster(choice.hosts, "", environment_variables(::environ)).hosts.empty()) {
     known.looks_here = known.on_cpus = false;
   }
   StudyConfig config = read_study_config(choice.config, known);
-  if (choice.job && !uses(config, known.data)) choice.job->data.reset();
+  if (choice.job && !uses(config, known.data)) choice.job->data.clear();
   if (!choice.ranks.empty() && !choice.layouts.empty()) {
     fail<UsageError>("--ranks and --layouts: one says what the other does; give one of them");
   }

@@ -39,7 +39,7 @@ struct StartOptions {
   std::string hosts;                 // a list or a hostfile; empty: as config and environment say
   std::string mpirun;                // the launcher's command; empty: the usual one of our MPI
   std::vector<std::string> command;  // argv as typed
-  std::optional<ManagedJob> job;     // in which `run` was started
+  std::optional<JobFolders> job;     // of the managed job in which `run` was started
 };
 
 /// Which study: a config file and what the command line changes in it.

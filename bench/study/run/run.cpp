@@ -275,7 +275,7 @@ Manifest manifest_of(const ResolvedStudy& study, const LaunchSettings& settings)
   manifest.config = study.config.text;
   manifest.tool = study.build.tool;
   manifest.pair = study.pair;
-  if (study.options.job) manifest.job = json_of(*study.options.job);
+  if (study.options.job) manifest.job = {{"defaults", study.options.job->named()}};
   manifest.binaries = study.binaries;
   manifest.environment = environment_here();
   const int threads = static_cast<int>(study.config.threads);

@@ -20,15 +20,15 @@ struct RunOptions : StudyChoice {
 
 /// A study inside a managed job: reads the job's variables of this process into `options`, below
 /// what the command line says. A default that is not used is dropped, so that what remains is what
-/// came from the job. Throws UsageError for variables that cannot be understood.
+/// came from the job.
 void enter_job(StartOptions& options) {
-  options.job = managed_job(environment_variables(::environ));
-  if (!options.job) return;
-  ManagedJob& job = *options.job;
+  const EnvironmentVariables variables = environment_variables(::environ);
+  if (!in_managed_job(variables)) return;
+  JobFolders& job = options.job.emplace(job_folders(variables));
   const bool said = !options.out.empty() || options.results != StartOptions().results;
-  if (said) job.results.reset();
-  if (job.results) options.results = job.results->value;
-  job.model.reset();  // a study keeps no model; bench_epoch --checkpoint does
+  if (said) job.results.clear();
+  if (!job.results.empty()) options.results = job.results;
+  job.checkpoints.clear();  // a study keeps no model; bench_epoch --checkpoint does
   options.end.metrics = true;
 }
 

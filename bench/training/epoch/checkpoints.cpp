@@ -119,12 +119,10 @@ void add_checkpoint_options(CLI::App& app, CheckpointOptions& options) {
       ->type_name("DIR");
 }
 
-void apply_job_default(CheckpointOptions& options, const ManagedJob& job, bool started_by_study,
+void apply_job_default(CheckpointOptions& options, const JobFolders& job, bool started_by_study,
                        std::string_view gradient_sync, int ranks) {
   const bool possible = trains_one_model(gradient_sync, ranks);
-  if (options.folder.empty() && job.model && !started_by_study && possible) {
-    options.folder = job.model->value;
-  }
+  if (options.folder.empty() && !started_by_study && possible) options.folder = job.checkpoints;
 }
 
 void check_checkpoint_options(const CheckpointOptions& options, std::string_view gradient_sync,

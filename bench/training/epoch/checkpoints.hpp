@@ -62,7 +62,7 @@ void add_checkpoint_options(CLI::App& app, CheckpointOptions& options);
 
 /// Inside a managed job, a program that no study started keeps its checkpoints in the job's model
 /// folder unless --checkpoint says another; trainings without a common model keep none.
-void apply_job_default(CheckpointOptions& options, const ManagedJob& job, bool started_by_study,
+void apply_job_default(CheckpointOptions& options, const JobFolders& job, bool started_by_study,
                        std::string_view gradient_sync, int ranks);
 
 /// Throws UsageError for numbers that make no sense and for trainings without a common model.
