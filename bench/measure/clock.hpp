@@ -2,7 +2,6 @@
 // The clock of every duration that is measured, and that of what a thread computes.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -39,20 +38,17 @@ class HostClock {
  public:
   double operator()() const {
     const double at = local_seconds();
-    return at + drift_ * (at - begin_) + jump_.load(std::memory_order_relaxed);
+    return at + drift_ * (at - begin_);
   }
   /// From now on by so much too fast, a millionth is 1e-6.
   void drift(double per_second) {
     begin_ = local_seconds();
     drift_ = per_second;
   }
-  /// Now, also while other threads read the clock.
-  void jump(double seconds) { jump_.fetch_add(seconds, std::memory_order_relaxed); }
 
  private:
   double begin_ = 0;
   double drift_ = 0;
-  std::atomic<double> jump_ = 0;
 };
 
 }  // namespace scalebench

@@ -65,10 +65,6 @@ ClockBridge::ClockBridge(const ClockModel& before, const ClockModel& after)
     : anchor_(before.anchor), offset_(before.offset) {
   const double seconds = after.anchor - before.anchor;
   if (seconds == 0) return;  // this rank's clock is the common one
-  if (seconds < 0) {
-    jump_ = after.offset - before.offset;
-    return;
-  }
   slope_ = (after.offset - before.offset) / seconds;
   // How far the drift at either end is from the mean one, at most. Between the ends it went from
   // one to the other, at once or slowly: then the line is off by at most a quarter of the sum over
@@ -76,15 +72,6 @@ ClockBridge::ClockBridge(const ClockModel& before, const ClockModel& after)
   const double unsure = before.slope_error + after.slope_error;
   const double turn = std::abs(before.slope - slope_) + std::abs(after.slope - slope_) + unsure;
   residual_ = std::max(before.at_anchor, after.at_anchor) + turn * seconds / 4;
-  // What the oscillator may wander to and back, by temperature or as its frequency is corrected:
-  // some parts per million. The mean drift lies between those at the ends, but for that and for
-  // what is not known of them.
-  constexpr double kWander = 10e-6;
-  const auto [low, high] = std::minmax(before.slope, after.slope);
-  const double beyond = std::max({0.0, slope_ - high, low - slope_});
-  if ((beyond - unsure - kWander) * seconds > before.at_anchor + after.at_anchor) {
-    jump_ = (slope_ - (before.slope + after.slope) / 2) * seconds;
-  }
 }
 
 namespace {

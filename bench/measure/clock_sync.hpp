@@ -51,18 +51,15 @@ class ClockBridge {
   /// By how much this clock goes faster than the other one, on the mean: 1e-6 is a part per
   /// million.
   double drift() const { return -slope_ / (1 + slope_); }
-  /// Seconds that global_of() may be wrong in between.
+  /// Seconds that global_of() may be wrong in between. Of a clock that stood still meanwhile, as its
+  /// machine was suspended, half of what it lacks, as if it had drifted so far.
   double residual_seconds() const { return residual_; }
-  /// What lies between the two offsets and no drift explains: a clock was set, or stood still while
-  /// its machine was suspended. 0: nothing.
-  double jump_seconds() const { return jump_; }
 
  private:
   double anchor_ = 0;
   double offset_ = 0;
   double slope_ = 0;
   double residual_ = 0;
-  double jump_ = 0;
 };
 
 class GlobalClock {

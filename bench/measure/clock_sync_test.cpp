@@ -203,7 +203,6 @@ TEST(ClockBridge, FollowsOffsetAndDrift) {
       EXPECT_LE(error_of(bridge, offset, seconds), 20e-6);
       EXPECT_LE(error_of(bridge, offset, seconds), bridge.residual_seconds());
       EXPECT_NEAR(bridge.drift(), -drift, 20e-6 / seconds + 1e-3 * std::abs(drift));
-      EXPECT_EQ(bridge.jump_seconds(), 0) << seconds << " s, drift " << drift;
     }
   }
 }
@@ -216,34 +215,27 @@ TEST(ClockBridge, KnowsHowWrongAChangeOfDriftMayMakeIt) {
       const ClockBridge bridge = bridge_over(offset, 60);
       EXPECT_GT(error_of(bridge, offset, 60), 0.08 * 60 * std::abs(change));
       EXPECT_LE(error_of(bridge, offset, 60), bridge.residual_seconds());
-      EXPECT_EQ(bridge.jump_seconds(), 0);
     }
     const Offset slowly = [&](double at) { return change * (at - 100) * (at - 100) / 120; };
     const ClockBridge bridge = bridge_over(slowly, 60);
     EXPECT_NEAR(error_of(bridge, slowly, 60), 60 * std::abs(change) / 8, 30e-6);
     EXPECT_LE(error_of(bridge, slowly, 60), bridge.residual_seconds());
-    EXPECT_EQ(bridge.jump_seconds(), 0);
   }
 }
 
-TEST(ClockBridge, NoticesAClockThatIsSetOrStoodStill) {
+TEST(ClockBridge, KnowsHowWrongAClockThatStoodStillMayMakeIt) {
   for (const double jump : {0.01, -0.01, 20.0, -20.0}) {
-    const Offset offset = [&](double at) { return 50e-6 * at + (at > 117 ? jump : 0); };
-    EXPECT_NEAR(bridge_over(offset, 60).jump_seconds(), jump, 1e-3) << jump;
+    const Offset offset = [&](double at) { return 50e-6 * at + (at > 130 ? jump : 0); };
+    const ClockBridge bridge = bridge_over(offset, 60);
+    EXPECT_GT(error_of(bridge, offset, 60), 0.49 * std::abs(jump));
+    EXPECT_LE(error_of(bridge, offset, 60), 1.001 * bridge.residual_seconds()) << jump;
   }
-  // More than any stretch of time between the two: the clock even went back.
-  ClockModel before, after;
-  before.anchor = 100;
-  after.anchor = 70;
-  after.offset = 90;
-  EXPECT_EQ(ClockBridge(before, after).jump_seconds(), 90);
 }
 
 TEST(ClockBridge, IsExactOnOneHost) {
   const ClockBridge same{ClockModel(), ClockModel()};
   EXPECT_EQ(same.global_of(42.5), 42.5);
   EXPECT_EQ(same.residual_seconds(), 0);
-  EXPECT_EQ(same.jump_seconds(), 0);
   EXPECT_EQ(same.drift(), 0);
 }
 
@@ -259,7 +251,6 @@ TEST(ClockBridge, PutsAllHostsOnTheClockOfTheFirst) {
         if (host.rank() == 0) time.skip(20);
         host.barrier();
         const ClockBridge bridge(before, GlobalClock(host, look).model());
-        EXPECT_EQ(bridge.jump_seconds(), 0);
         // Four ranks move the time on together while they ask, so hosts' answers are uncertain.
         EXPECT_NEAR(bridge.drift(), kDrift * host.rank(), 1e-5);
         const double between = 15;

@@ -30,7 +30,7 @@ struct Kind {
 };
 
 constexpr InjectedInto kAllreduce = InjectedInto::allreduce, kTraining = InjectedInto::training;
-constexpr double kMostSeconds = 3600, kMostPpm = 1e5, kMostJump = 1e6, kMostOperations = 1e9;
+constexpr double kMostSeconds = 3600, kMostPpm = 1e5, kMostOperations = 1e9;
 constexpr auto kKinds = std::to_array<Kind>({
     {Injected::slower, kAllreduce, "slower", "slower=SHARE", 0, 10, 0, 0,
      "every operation takes such a share of its time longer, 0.3 is 30 %"},
@@ -53,8 +53,6 @@ constexpr auto kKinds = std::to_array<Kind>({
      "the same, but the rank stops by SIGSTOP and stays"},
     {Injected::drift, kTraining, "drift", "drift=PPM:RANK", -kMostPpm, kMostPpm, 0, 0,
      "the clock of this rank's host goes so many parts per million too fast"},
-    {Injected::jump, kTraining, "jump", "jump=SECONDS:RANK", -kMostJump, kMostJump, 0, 0,
-     "the clock of this rank's host jumps by so much in the second step"},
 });
 
 bool comes_at_a_moment(const Kind& kind) { return kind.form.find('@') != std::string_view::npos; }

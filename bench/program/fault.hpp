@@ -24,8 +24,7 @@ enum class Injected : std::uint8_t {
   delay,
   throttle,
   stop,
-  drift,
-  jump
+  drift
 };
 
 struct Injection {

@@ -28,23 +28,17 @@ Laggard joint_laggard(Communicator& host, const std::vector<double>& steps_last)
   return {};
 }
 
-/// What the clocks of all hosts are worth, into `times`. Ranks of one host have one clock.
-void set_clocks(EpochTimes& times, Communicator& host, const ClockBridge& clock) {
+/// By how much the clocks of two hosts may disagree. Ranks of one host have one clock.
+double joint_residual(Communicator& host, const ClockBridge& clock) {
   const std::vector<int> nodes = host.topology().node_of_rank;
-  const std::vector<double> all =
-      all_gather(host, std::vector<double>{clock.residual_seconds(), clock.jump_seconds()});
+  const std::vector<double> of_ranks = all_gather(host, clock.residual_seconds());
   std::vector<double> residuals(nodes.size());  // by node
   for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
-    const double* const of_rank = &all[2 * rank];
-    residuals[static_cast<std::size_t>(nodes[rank])] = of_rank[0];
-    if (std::abs(of_rank[1]) > times.clock_jump_seconds) {
-      times.clock_jump_seconds = std::abs(of_rank[1]);
-      times.clock_jump_rank = static_cast<int>(rank);
-    }
+    residuals[static_cast<std::size_t>(nodes[rank])] = of_ranks[rank];
   }
   // Each is against rank 0's; between two others both may be wrong.
   std::ranges::sort(residuals, std::greater());
-  times.clock_residual_seconds = residuals[0] + (residuals.size() > 1 ? residuals[1] : 0);
+  return residuals[0] + (residuals.size() > 1 ? residuals[1] : 0);
 }
 
 }  // namespace
@@ -53,20 +47,20 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
   const auto ranks = static_cast<std::size_t>(host.size());
   EpochTimes times;
   times.ranks.resize(ranks);
-  set_clocks(times, host, clock);
-  const bool jumped = times.clock_jump_rank >= 0;
-  RankTrace trace = on_clock(mine, [&](double at) { return jumped ? at : clock.global_of(at); });
+  times.clock_residual_seconds = joint_residual(host, clock);
+  const RankTrace trace = on_clock(mine, [&](double at) { return clock.global_of(at); });
   std::vector<std::vector<double>> spans =
       split(all_gather(host, std::vector<double>{trace.begin, trace.end}), ranks);
   const auto first = [&] { return (*std::ranges::min_element(spans))[0]; };
   const auto last = [&] {
     return std::ranges::max(spans, {}, [](const auto& s) { return s[1]; })[1];
   };
-  // Each rank's own begin counts as the common one where no clock says better. A monotonic clock is
-  // not set as a rule but stands still with its machine: the longest duration is then the true one.
-  if (jumped || times.clock_residual_seconds > kMostClockError * (last() - first())) {
-    trace = on_clock(trace, [begin = trace.begin](double at) { return at - begin; });
-    for (auto& span : spans) span = {0, span[1] - span[0]};
+  if (times.clock_residual_seconds > kMostClockError * (last() - first())) {
+    // Each rank's own begin counts as the common one where no clock says better. A monotonic clock
+    // is not set as a rule but stands still with its machine: the longest duration is then the true
+    // one.
+    times.account = Account::refused;
+    spans = split(all_gather(host, std::vector<double>{0, mine.end - mine.begin}), ranks);
   }
   const double begin = first(), end = last();
   times.seconds = end - begin;
@@ -77,10 +71,7 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     times.ranks[rank].seconds = spans[rank][1] - spans[rank][0];
   }
-  if (jumped) {
-    times.account = Account::refused;
-    return times;
-  }
+  if (times.account == Account::refused) return times;
 
   const auto arrivals = gather_lists(host, arrivals_of(trace));
   const std::vector<double> together = last_arrivals(arrivals);

@@ -23,12 +23,12 @@ struct RankEpoch {
 enum class Account : std::uint8_t {
   parted,   // every state is known
   joined,   // of transfer and waiting only the sum is: the clocks' error may move too much
-  refused,  // nothing is: a clock jumped meanwhile
+  refused,  // nothing is: the clocks disagree too much, as where one stood still meanwhile
 };
 
 /// How long an epoch took and where that went; equal on every rank.
 struct EpochTimes {
-  double seconds = 0;  // last end - first start; behind clocks that disagree: longest duration
+  double seconds = 0;  // last end - first start; where the account is refused: longest duration
   double skew_seconds = 0;
   int slowest_rank = 0;
   Account account = Account::parted;
@@ -37,8 +37,6 @@ struct EpochTimes {
   /// What that may move between transfer and waiting at most: once in each collective, and at the
   /// end of the epoch.
   double attribution_error_seconds = 0;
-  double clock_jump_seconds = 0;  // the largest
-  int clock_jump_rank = -1;       // whose host's clock against rank 0's; -1: none jumped
   Laggard laggard;
   double wait_jitter = 0;  // seconds of every rank's waiting; the rest is static
   std::vector<RankEpoch> ranks;

@@ -66,9 +66,9 @@ std::string account_note(const MiddleEpochs& middle) {
   const EpochMeasurement& worst = worst_of(middle);
   if (worst.account == Account::refused) {
     return fmt::format(
-        "not known where the time went: in an epoch the clock of rank {}'s host and that of rank "
-        "0's moved {:.6f} s apart at once, set or suspended; its seconds may be wrong by as much",
-        worst.clock_jump_rank, worst.clock_jump_seconds);
+        "not known where the time went: in an epoch the hosts' clocks agree within {:.6f} s only, "
+        "as where one was suspended; its seconds may be wrong by as much",
+        worst.clock_residual_seconds);
   }
   if (worst.account == Account::joined) {
     return fmt::format(
@@ -82,7 +82,7 @@ std::string account_note(const MiddleEpochs& middle) {
 std::string where_it_went(const EpochMeasurement& epoch, bool on_cpu, bool oversubscribed,
                           const std::vector<std::string>& hosts) {
   std::string text = "       where it went:";
-  if (epoch.account == Account::refused) return text + " not known, a host's clock jumped\n";
+  if (epoch.account == Account::refused) return text + " not known, the hosts' clocks disagree\n";
   const States states = mean_states(epoch);
   const bool accuses = !oversubscribed && epoch.laggard.stands_out(epoch.ranks.size());
   bool first = true;

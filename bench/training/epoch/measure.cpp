@@ -64,39 +64,24 @@ double mean(std::vector<double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// This host's clock, with the faults that were asked for. Ranks of a host share its clock.
-class FaultyClock {
- public:
-  /// Throws UsageError where all ranks share one.
-  FaultyClock(const Ranks& ranks, const Injections& injections) {
-    const Topology topology = ranks.host.topology();
-    const Injection *const drift = injections.find(Injected::drift), *const jump = injections.find(
-                                                                         Injected::jump);
-    if (drift == nullptr && jump == nullptr) return;
-    if (topology.nodes() < 2) {
-      fail<UsageError>(
-          "--inject {}: all ranks are on one host and share its clock; give two hosts or more",
-          (drift != nullptr ? drift : jump)->text);
-    }
-    const auto is_here = [&](const Injection* one) {
-      const auto& nodes = topology.node_of_rank;
-      return one != nullptr && nodes.at(static_cast<std::size_t>(one->rank)) ==
-                                   nodes.at(static_cast<std::size_t>(ranks.host.rank()));
-    };
-    if (is_here(drift)) clock_.drift(1e-6 * drift->amount);
-    if (is_here(jump)) jump_seconds_ = jump->amount;
+/// This host's clock, with the drift that was asked for; ranks of a host share it. Throws
+/// UsageError where all ranks share one.
+HostClock clock_of(const Ranks& ranks, const Injections& injections) {
+  HostClock clock;
+  const Injection* const drift = injections.find(Injected::drift);
+  if (drift == nullptr) return clock;
+  const Topology topology = ranks.host.topology();
+  if (topology.nodes() < 2) {
+    fail<UsageError>(
+        "--inject {}: all ranks are on one host and share its clock; give two hosts or more",
+        drift->text);
   }
-
-  const HostClock& clock() const { return clock_; }
-  void begin_step() {
-    if (++steps_ == 2 && jump_seconds_ != 0) clock_.jump(jump_seconds_);
-  }
-
- private:
-  HostClock clock_;
-  double jump_seconds_ = 0;
-  std::int64_t steps_ = 0;
-};
+  const auto host_of = [&](int rank) {
+    return topology.node_of_rank.at(static_cast<std::size_t>(rank));
+  };
+  if (host_of(drift->rank) == host_of(ranks.host.rank())) clock.drift(1e-6 * drift->amount);
+  return clock;
+}
 
 /// Who follows the measured steps: the watchdog, a fault at a step, and the log of what
 /// happens when, by a clock that may have faults too.
@@ -107,8 +92,8 @@ class Followers {
       : fault_(ranks, injections),
         step_seconds_(step_seconds),
         marks_(ranks.watchdog, step_seconds),
-        clock_(ranks, injections),
-        log_([this] { begin_step(); }, clock_.clock()) {}
+        clock_(clock_of(ranks, injections)),
+        log_([this] { begin_step(); }, clock_) {}
 
   /// The training goes from step `first` to `last`, exclusive.
   void begin(std::int64_t first, std::int64_t last) { fault_.begin(first, last); }
@@ -123,20 +108,19 @@ class Followers {
   }
 
   EventLog& log() { return log_; }
-  const HostClock& clock() const { return clock_.clock(); }
+  const HostClock& clock() const { return clock_; }
   double step_seconds() const { return step_seconds_; }
 
  private:
   void begin_step() {
     marks_.step();
     fault_.begin_step();
-    clock_.begin_step();
   }
 
   StepFault fault_;
   const double step_seconds_;
   StepMarks marks_;
-  FaultyClock clock_;
+  const HostClock clock_;
   EventLog log_;
 };
 
