@@ -51,8 +51,8 @@ class ClockBridge {
   /// By how much this clock goes faster than the other one, on the mean: 1e-6 is a part per
   /// million.
   double drift() const { return -slope_ / (1 + slope_); }
-  /// Seconds that global_of() may be wrong in between. Of a clock that stood still meanwhile, as its
-  /// machine was suspended, half of what it lacks, as if it had drifted so far.
+  /// Seconds that global_of() may be wrong in between. Of a clock that stood still meanwhile, as
+  /// its machine was suspended, half of what it lacks, as if it had drifted so far.
   double residual_seconds() const { return residual_; }
 
  private:
@@ -105,17 +105,5 @@ class GlobalClock {
   double residual_ = 0;
   double synchronised_ = 0;  // when, by this rank's clock
 };
-
-// What it takes to start all ranks at one instant, and what that instant cannot tell apart.
-
-/// Collective: no rank leaves before all have entered. ceil(log2 ranks) rounds in which every rank
-/// sends and receives, so that ranks leave closer together than behind a tree with a root.
-void dissemination_barrier(Communicator& host);
-
-/// Collective: how far ahead rank 0 must name an instant, three times what telling it takes.
-double measure_lead_seconds(Communicator& host);
-
-/// Collective: two readings of the clock in a row, on the rank where that takes longest.
-double measure_clock_pair_seconds(Communicator& host, const GlobalClock& clock);
 
 }  // namespace scalebench

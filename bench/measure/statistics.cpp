@@ -2,6 +2,7 @@
 #include "bench/measure/statistics.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
@@ -77,18 +78,24 @@ double stretch_of_sides(std::span<const double> samples, double median) {
   return std::max(1.0, sum + 2 * error);
 }
 
-/// Zero-based low rank by the exact binomial: the largest j with P(fewer than j+1 below) <= 2.5 %.
+using boost::math::policies::domain_error;
+using boost::math::policies::ignore_error;
+using boost::math::policies::overflow_error;
+using boost::math::policies::promote_double;
+/// Unknown comes out as NaN rather than as an exception.
+using Quietly = boost::math::policies::policy<domain_error<ignore_error>,
+                                              overflow_error<ignore_error>, promote_double<false>>;
+using StudentT = boost::math::students_t_distribution<double, Quietly>;
+using Binomial = boost::math::binomial_distribution<double, Quietly>;
+
+constexpr double kBeyond = 0.025;  // each end of an interval of 95 %
+
+/// How many of n independent values lie below their median.
+Binomial below_median(std::size_t n) { return {static_cast<double>(n), 0.5}; }
+
+/// The largest zero-based rank that the median lies below at most 2.5 % of the times.
 std::size_t exact_low_rank(std::size_t n) {
-  double probability = std::pow(0.5, static_cast<double>(n));
-  double below = 0;
-  std::size_t rank = 0;
-  for (std::size_t k = 0; k < n / 2; ++k) {
-    below += probability;
-    if (below > 0.025) break;
-    rank = k;
-    probability *= static_cast<double>(n - k) / static_cast<double>(k + 1);
-  }
-  return rank;
+  return static_cast<std::size_t>(quantile(below_median(n), kBeyond));
 }
 
 /// Half the width of the interval relative to the median; NaN when there is no interval.
@@ -168,35 +175,14 @@ namespace {
 /// more and with less than that: those alone would cover 97 to 99 %. Hettmansperger and Sheather,
 /// Statist. Probab. Lett. 4 (1986) 75-79. At least six values, sorted.
 std::pair<double, double> interval_of_few(const std::vector<double>& sorted) {
-  constexpr double kCovered = 0.95;
-  const std::size_t n = sorted.size();
-  const auto size = static_cast<double>(n);
-  // What the values from the d-th to the d-th last enclose, d from 1.
-  // Still to be halved n times, which is less than a double can hold where there are many.
-  double probability = 1, tail = 1;
-  int halvings = static_cast<int>(n);
-  double covered = 1 - 2 * std::ldexp(tail, -halvings);
-  std::size_t d = 1;
-  while (true) {
-    const auto place = static_cast<double>(d);
-    probability *= (size - place + 1) / place;
-    const double narrower = 1 - 2 * std::ldexp(tail + probability, -halvings);
-    if (narrower < kCovered) {
-      const double share = (covered - kCovered) / (covered - narrower);
-      const double inward = (size - place) * share / (place + (size - 2 * place) * share);
-      return {std::lerp(sorted[d - 1], sorted[d], inward),
-              std::lerp(sorted[n - d], sorted[n - d - 1], inward)};
-    }
-    tail += probability;
-    covered = narrower;
-    ++d;
-    constexpr int kTooMany = 512;
-    if (tail > std::ldexp(1.0, kTooMany)) {
-      probability = std::ldexp(probability, -kTooMany);
-      tail = std::ldexp(tail, -kTooMany);
-      halvings -= kTooMany;
-    }
-  }
+  const std::size_t n = sorted.size(), low = exact_low_rank(n), high = n - 1 - low;
+  const double beyond = cdf(below_median(n), static_cast<double>(low));
+  const double beyond_narrower = cdf(below_median(n), static_cast<double>(low + 1));
+  const double share = (kBeyond - beyond) / (beyond_narrower - beyond);
+  const auto size = static_cast<double>(n), place = static_cast<double>(low + 1);
+  const double inward = (size - place) * share / (place + (size - 2 * place) * share);
+  return {std::lerp(sorted[low], sorted[low + 1], inward),
+          std::lerp(sorted[high], sorted[high - 1], inward)};
 }
 
 }  // namespace
@@ -211,23 +197,6 @@ LaunchInterval across_launches(std::span<const double> launch_medians) {
   const auto [low, high] = interval_of_few(sorted);
   return {median, low, high, "95%"};
 }
-
-namespace {
-
-using boost::math::policies::domain_error;
-using boost::math::policies::ignore_error;
-using boost::math::policies::overflow_error;
-using boost::math::policies::promote_double;
-/// Unknown comes out as NaN rather than as an exception.
-using Quietly = boost::math::policies::policy<domain_error<ignore_error>,
-                                              overflow_error<ignore_error>, promote_double<false>>;
-using StudentT = boost::math::students_t_distribution<double, Quietly>;
-
-}  // namespace
-
-double two_sided_normal(double z) { return std::erfc(std::abs(z) / std::sqrt(2.0)); }
-
-double student_t_tail(double t, double df) { return cdf(complement(StudentT(df), t)); }
 
 double student_t_quantile(double p, double df) { return quantile(complement(StudentT(df), p)); }
 

@@ -58,15 +58,8 @@ struct LaunchInterval {
 /// order statistics, so that it covers 95 % also where those alone would cover 99 %.
 LaunchInterval across_launches(std::span<const double> launch_medians);
 
-/// P(|Z| > |z|) of a standard normal Z.
-double two_sided_normal(double z);
-
-// Student's t distribution, of Boost.Math.
-
-/// P(T > t) with `df` > 0 degrees of freedom; NaN for a t that is NaN.
-double student_t_tail(double t, double df);
-
-/// The t that is exceeded with probability `p`, 0 < p < 1.
+/// The t of Student's distribution with `df` > 0 degrees of freedom that is exceeded with
+/// probability `p`, 0 < p < 1.
 double student_t_quantile(double p, double df);
 
 // Least squares with coefficients that cannot be negative, for the few unknowns of a cost model.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -59,6 +58,28 @@ TEST(Statistics, MedianRanksAreTheBinomialOnes) {
   expect(20, 6, 15);
   expect(30, 10, 21);
   expect(1000, 469, 532);
+}
+
+// Halves are summed exactly, so that neither a rank nor an interval hangs on the library's
+// rounding.
+TEST(Statistics, IntervalsOfFewAreThoseThatAreCountedOut) {
+  for (int n = 6; n <= 60; ++n) {
+    double ways = 1, below = 0, before = 0;  // of 2^n: so many below the median, so many or fewer
+    const double most = std::ldexp(0.025, n);
+    int place = 0;
+    for (; below + ways <= most; ++place) {
+      before = below += ways;
+      ways = ways * (n - place) / (place + 1);
+    }
+    const MedianRanks ranks = median_ranks(static_cast<std::size_t>(n), n);
+    EXPECT_EQ(ranks.low, static_cast<std::size_t>(place - 1)) << n;
+    EXPECT_EQ(ranks.high, static_cast<std::size_t>(n - place)) << n;
+    const double share = (most - before) / ways;
+    const double inward = (n - place) * share / (place + (n - 2 * place) * share);
+    const LaunchInterval interval = across_launches(one_to(n));
+    EXPECT_NEAR(interval.low, place + inward, 1e-9) << n;
+    EXPECT_NEAR(interval.high, n + 1 - place - inward, 1e-9) << n;
+  }
 }
 
 /// How often the median, exactly 1, lies in what `interval_of` makes of n samples.
@@ -244,7 +265,7 @@ TEST(Statistics, FewLaunchesGiveARangeThatSaysSo) {
 
 }  // namespace
 
-// Against printed tables and closed forms: df 1 is Cauchy, df 2 algebraic, many are normal.
+// Against printed tables.
 
 namespace {
 
@@ -256,30 +277,9 @@ TEST(StudentT, HasTheQuantilesOfPrintedTables) {
   EXPECT_NEAR(student_t_quantile(0.975, 7), -2.364624, 1e-6);
 }
 
-TEST(StudentT, IsClosedFormForOneAndTwoDegrees) {
-  for (const double t : {-30.0, -1.0, 0.0, 0.3, 2.0, 1e3, 1e6}) {
-    const double cauchy = std::atan2(1.0, t) / std::numbers::pi;
-    EXPECT_NEAR(student_t_tail(t, 1), cauchy, 1e-12 + 1e-10 * cauchy) << t;
-    const double root = std::sqrt(2 + t * t);
-    const double two = t > 0 ? 1 / (root * (root + t)) : 0.5 - t / (2 * root);
-    EXPECT_NEAR(student_t_tail(t, 2), two, 1e-12 + 1e-10 * two) << t;
-  }
-}
-
 TEST(StudentT, IsNormalForManyDegrees) {
-  for (const double t : {0.5, 2.0, 4.0}) {
-    EXPECT_NEAR(student_t_tail(t, 1e7), std::erfc(t / std::sqrt(2.0)) / 2, 1e-7) << t;
-  }
-}
-
-TEST(StudentT, TailAndQuantileAreInverse) {
-  for (const double df : {3.0, 7.0, 19.0, 38.0}) {
-    for (const double p : {0.3, 1e-2, 2.5e-4, 1e-6, 1e-12}) {
-      EXPECT_NEAR(student_t_tail(student_t_quantile(p, df), df) / p, 1, 1e-8) << df << " " << p;
-    }
-  }
-  EXPECT_EQ(student_t_tail(INFINITY, 5), 0);
-  EXPECT_TRUE(std::isnan(student_t_tail(NAN, 5)));
+  EXPECT_NEAR(student_t_quantile(0.025, 1e7), 1.959964, 1e-5);
+  EXPECT_NEAR(student_t_quantile(0.05, 1e6), 1.644854, 1e-5);
 }
 
 }  // namespace

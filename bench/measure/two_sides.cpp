@@ -83,7 +83,7 @@ struct Normal {
   double variance = 0;
 
   double two_sided(double count) const {
-    return two_sided_normal(std::max(std::abs(count - mean) - 0.5, 0.0) / std::sqrt(variance));
+    return std::erfc(std::max(std::abs(count - mean) - 0.5, 0.0) / std::sqrt(2 * variance));
   }
   /// How many estimates from either end lie outside an interval with this much beyond each end.
   std::size_t outside(double tail) const {
@@ -144,6 +144,16 @@ std::vector<double> pairwise_means(const std::vector<double>& values) {
   return means;
 }
 
+/// Places of the p-values that are there, smallest first.
+std::vector<std::size_t> order_of(std::span<const double> p_values) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < p_values.size(); ++i) {
+    if (!std::isnan(p_values[i])) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p_values[i]; });
+  return order;
+}
+
 }  // namespace
 
 TwoSides compared_in_rounds(std::span<const double> a, std::span<const double> b) {
@@ -202,6 +212,18 @@ double smallest_p_apart(std::size_t n, std::size_t m) {
   double p = 2;  // 2 / (n + m over n)
   for (std::size_t i = 1; i <= n; ++i) p *= static_cast<double>(i) / static_cast<double>(m + i);
   return std::min(p, 1.0);
+}
+
+std::vector<double> holm(std::span<const double> p_values) {
+  std::vector<double> adjusted(p_values.begin(), p_values.end());
+  const std::vector<std::size_t> order = order_of(p_values);
+  double largest = 0;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const auto left = static_cast<double>(order.size() - place);
+    largest = std::max(largest, std::min(1.0, left * p_values[order[place]]));
+    adjusted[order[place]] = largest;
+  }
+  return adjusted;
 }
 
 }  // namespace scalebench

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace scalebench {
 
@@ -38,5 +39,10 @@ TwoSides compared_apart(std::span<const double> a, std::span<const double> b);
 double smallest_p_in_rounds(std::size_t n);
 /// The same of `n` values against `m`: when all of one side lie above.
 double smallest_p_apart(std::size_t n, std::size_t m);
+
+/// Of many tests some look significant by chance: Holm's step-down adjustment keeps the chance of
+/// even one false difference. NaN (not tested) stays NaN and does not count. Source: Scand. J.
+/// Statist. 6 (1979) 65-70.
+std::vector<double> holm(std::span<const double> p_values);
 
 }  // namespace scalebench

@@ -3,6 +3,7 @@
 // often as they say, where what a round does to both sides is ten times what is looked for.
 #include "bench/measure/two_sides.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 
 namespace scalebench::two_sides_test {
 namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
 
 /// Ratios with these logarithms, as pairs.
 double p_of(const std::vector<double>& logs) {
@@ -251,6 +255,16 @@ TEST(RatioApart, CoversTheTruthAsOftenAsItSays) {
     EXPECT_GE(theory, 0.95);
     EXPECT_LE(theory, std::min(n, m) < 6 ? 0.972 : 0.965) << n << " against " << m;
   }
+}
+
+TEST(Holm, AdjustsStepByStep) {
+  EXPECT_THAT(holm(std::vector<double>{0.01, 0.04, 0.03, 0.005}),
+              ElementsAre(DoubleNear(0.03, 1e-15), DoubleNear(0.06, 1e-15), DoubleNear(0.06, 1e-15),
+                          DoubleNear(0.02, 1e-15)));
+  const std::vector<double> with_missing = holm(std::vector<double>{NAN, 0.02, 0.9});
+  EXPECT_TRUE(std::isnan(with_missing[0]));
+  EXPECT_DOUBLE_EQ(with_missing[1], 0.04) << "what was not tested does not count";
+  EXPECT_EQ(with_missing[2], 0.9);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/measure/multiple_testing.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/measure/two_sides.hpp"
 
