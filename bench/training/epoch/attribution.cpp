@@ -14,21 +14,23 @@
 namespace scalebench {
 
 void EventLog::restart() {
-  before_ = {phases_.size(), steps_.size(), posted_.size()};
+  const std::lock_guard lock(mutex_);
+  phases_.clear();
+  steps_.clear();
+  posted_.clear();
+  ended_.clear();
   begin_ = clock_();
 }
 
 RankTrace EventLog::read() const {
-  RankTrace trace;
-  trace.begin = begin_;
-  trace.end = clock_();
-  for (std::size_t i = before_.phases; i < phases_.size(); ++i) trace.phases.push_back(phases_[i]);
-  for (std::size_t i = before_.steps; i < steps_.size(); ++i) trace.steps.push_back(steps_[i]);
-  // Ended first: a communication that ends meanwhile has been posted by then.
-  const std::size_t ended = ended_.size();
-  for (std::size_t i = before_.exchanges; i < posted_.size(); ++i) {
-    const Posted& one = posted_[i];
-    trace.exchanges.push_back({one.kind, one.at, i < ended ? ended_[i] : trace.end});
+  const std::lock_guard lock(mutex_);
+  RankTrace trace{.begin = begin_,
+                  .end = clock_(),
+                  .phases = {phases_.begin(), phases_.end()},
+                  .steps = {steps_.begin(), steps_.end()}};
+  for (std::size_t i = 0; i < posted_.size(); ++i) {
+    trace.exchanges.push_back(
+        {posted_[i].kind, posted_[i].at, i < ended_.size() ? ended_[i] : trace.end});
   }
   return trace;
 }
