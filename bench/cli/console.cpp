@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utf8cpp/utf8.h>
 
 #include <chrono>
 #include <cmath>
@@ -118,6 +119,11 @@ void Console::note(std::string_view text) {
   print_line(text);
 }
 
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](unsigned char byte) { return (byte & 0xC0U) != 0x80U; }));
+}
+
 std::string_view cut(std::string_view text, std::size_t columns) {
   if (columns == 0) return text;
   std::size_t characters = 0;
@@ -137,47 +143,27 @@ std::string show_duration(double seconds) {
 
 namespace {
 
-/// The code point at the start of `text` and its length in bytes; one byte where it is no UTF-8.
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t bytes = 1;
-};
-CodePoint first_of(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const auto follows = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xc0U) == 0x80U; };
-  if (byte(0) >= 0xc0U && byte(0) < 0xe0U && follows(1)) {
-    return {(byte(0) & 0x1fU) << 6U | (byte(1) & 0x3fU), 2};
-  }
-  if (byte(0) >= 0xe0U && byte(0) < 0xf0U && follows(1) && follows(2)) {
-    return {(byte(0) & 0x0fU) << 12U | (byte(1) & 0x3fU) << 6U | (byte(2) & 0x3fU), 3};
-  }
-  return {byte(0), 1};
-}
-
-bool steers(CodePoint point) {
-  const std::uint32_t value = point.value;
-  const bool control =
-      value < 0x20 || (value >= 0x7f && value < 0xa0 && (point.bytes > 1 || value == 0x7f));
-  const bool direction = (value >= 0x202a && value <= 0x202e) ||
-                         (value >= 0x2066 && value <= 0x2069) || value == 0x200e ||
-                         value == 0x200f || value == 0x61c;
-  return control || direction;
+/// Control characters and marks of reading direction.
+bool steers(char32_t point) {
+  return point < 0x20 || (point >= 0x7f && point < 0xa0) || (point >= 0x202a && point <= 0x202e) ||
+         (point >= 0x2066 && point <= 0x2069) || point == 0x200e || point == 0x200f ||
+         point == 0x61c;
 }
 
 }  // namespace
 
 std::string printable(std::string_view text) {
+  const std::string valid = utf8::replace_invalid(text);
   std::string shown;
-  while (!text.empty()) {
-    const CodePoint point = first_of(text);
+  for (auto at = valid.begin(); at != valid.end();) {
+    const auto begin = at;
+    const char32_t point = utf8::unchecked::next(at);
     if (!steers(point)) {
-      shown += text.substr(0, point.bytes);
-    } else if (point.value < 0x100) {
-      shown += fmt::format("\\x{:02x}", point.value);
+      shown.append(begin, at);
     } else {
-      shown += fmt::format("\\u{:04x}", point.value);
+      shown += point < 0x100 ? fmt::format("\\x{:02x}", static_cast<std::uint32_t>(point))
+                             : fmt::format("\\u{:04x}", static_cast<std::uint32_t>(point));
     }
-    text.remove_prefix(point.bytes);
   }
   return shown;
 }

@@ -60,6 +60,9 @@ class Console {
   mutable bool has_result_ = false;  // some of it was printed
 };
 
+/// How many characters UTF-8 text has.
+std::size_t characters(std::string_view text);
+
 /// The first `columns` characters of UTF-8 text; 0: all.
 std::string_view cut(std::string_view text, std::size_t columns);
 
@@ -69,7 +72,8 @@ std::string show_duration(double seconds);
 // Text from outside (names, notes of other programs' files) on a terminal: what would
 // steer it or turn the reading direction is spelled out instead of being sent.
 
-/// `text` with control characters as \x1b and marks of reading direction as \u202e.
+/// `text` with control characters as \x1b and marks of reading direction as \u202e; what is no
+/// UTF-8 is replaced by U+FFFD.
 std::string printable(std::string_view text);
 
 }  // namespace scalebench

@@ -103,7 +103,7 @@ TEST(Printable, SpellsOutWhatSteersATerminal) {
             "\\x9b31m")
       << "the other way to begin a sequence";
   EXPECT_EQ(printable("a\u202e\u2066\u200fb"), "a\\u202e\\u2066\\u200fb");
-  EXPECT_EQ(printable("\xe2\x80"), "\xe2\x80") << "cut short: left as it is";
+  EXPECT_EQ(printable("a\xe2\x80"), "a\ufffd") << "cut short";
   EXPECT_EQ(printable(""), "");
 }
 

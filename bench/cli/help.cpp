@@ -11,6 +11,8 @@
 #include <functional>
 #include <span>
 
+#include "bench/cli/console.hpp"
+
 namespace scalebench {
 namespace {
 
@@ -19,11 +21,6 @@ constexpr std::string_view kExitCodes =
     "Exit code: 0 ok · 1 regression · 2 usage · 3 incomplete · 4 nothing measured · 5 internal · "
     "130 ^C";
 constexpr std::size_t kMostLeft = 28;  // of a line that an option's names may take
-
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
 
 /// `text` behind `head`, which ends at `indent` or has a line of its own, as the lines after.
 std::string wrapped(std::string head, std::string_view text, std::size_t indent,

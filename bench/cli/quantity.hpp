@@ -23,14 +23,14 @@ double parse_rate(std::string_view text);
 /// Seconds, >= 0. Units: ns, us, ms, s. Throws UsageError for all else.
 double parse_duration(std::string_view text);
 
-// Sizes in bytes as people type them. The rule: a whole number, alone or with K M G T (binary, as
-// in nccl-tests) or KiB MiB GiB TiB (binary), or in scientific notation (1e6, decimal). MB and the
-// like mean two things and are refused.
+// Sizes in bytes as people type them. The rule: a number, also in scientific notation (1e6,
+// decimal), alone or with K M G T (binary, as in nccl-tests) or KiB MiB GiB TiB (binary), that
+// makes a whole number of bytes. MB and the like mean two things and are refused.
 
 inline constexpr std::string_view kSizeRule =
     "bytes as 8, 64K, 64KiB, 1M, 1GiB (binary) or 1e6 (decimal)";
 
-/// Throws UsageError, naming `option`, for anything else, negative numbers, and above 2^62.
+/// Throws UsageError, naming `option`, for anything else, negative numbers, and from 2^53 on.
 std::size_t parse_size(std::string_view option, std::string_view text);
 
 /// "8", "64 KiB", "1 MiB": exact, with the largest binary unit that divides it.

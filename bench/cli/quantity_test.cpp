@@ -54,23 +54,24 @@ void expect_refused(Parse parse, const std::vector<Refused>& all, std::string_vi
 }
 
 TEST(ParseRate, RefusesEverythingElseWithOneLine) {
-  expect_refused(parse_rate,
-                 {{"is not a rate", {"", "x", "gbit", "1.2.3gbit", ".gbit", "nan", "inf"}},
-                  {"has no unit", {"1", "1000000000"}},
-                  {"is negative", {"-1gbit"}},
-                  {"is no rate at all", {"0gbit"}},
-                  {"has an unknown unit",
-                   {"1 gbit", "1Gbit", "1GB/s", "1gbit/s", "1gbps", "1e3mbit", "0x1gbit", "1,5gbit",
-                    "1gbit "}}},
-                 kRateRule);
+  expect_refused(
+      parse_rate,
+      {{"is not a rate", {"", "x", "gbit", ".gbit", "nan", "inf", "infgbit", " 1gbit", "+1gbit"}},
+       {"has no unit", {"1", "1000000000"}},
+       {"is negative", {"-1gbit"}},
+       {"is no rate at all", {"0gbit"}},
+       {"has an unknown unit",
+        {"1 gbit", "1Gbit", "1GB/s", "1gbit/s", "1gbps", "1.2.3gbit", "0x1gbit", "1,5gbit",
+         "1gbit "}}},
+      kRateRule);
 }
 
 TEST(ParseDuration, RefusesEverythingElseWithOneLine) {
   expect_refused(parse_duration,
-                 {{"is not a duration", {"", "x", "us", "1..us"}},
+                 {{"is not a duration", {"", "x", "us"}},
                   {"has no unit", {"1"}},
                   {"is negative", {"-1us"}},
-                  {"has an unknown unit", {"1 us", "1m", "1min", "50µs", "1e3us", "1us2"}}},
+                  {"has an unknown unit", {"1 us", "1m", "1min", "50µs", "1..us", "1us2"}}},
                  kDurationRule);
 }
 
@@ -82,32 +83,20 @@ TEST(ParseSize, FollowsItsRule) {
   EXPECT_EQ(parse_size("-b", "1GiB"), 1073741824U);
   EXPECT_EQ(parse_size("-b", "1e6"), 1000000U);
   EXPECT_EQ(parse_size("-b", "1.5e3"), 1500U);
-  EXPECT_EQ(parse_size("-b", "4611686018427387904"), std::size_t{1} << 62U);
+  EXPECT_EQ(parse_size("-b", "1.5K"), 1536U);
+  EXPECT_EQ(parse_size("-b", "9007199254740991"), (std::size_t{1} << 53U) - 1);
 }
 
 TEST(ParseSize, RefusesEverythingElseWithOneLine) {
   expect_refused([](const std::string& text) { return parse_size("-b", text); },
-                 {{"is not a size", {"", "x", "1e", "nan"}},
+                 {{"is not a size", {"", "x", "nan", "inf", "KiB"}},
                   {"is negative", {"-1", "-64M"}},
-                  {"is too large", {"1e400", "1e30", "99999999999999999999", "9999999999G"}},
-                  {"is not a whole number of bytes", {"0.5"}},
+                  {"is too large", {"1e400", "1e308T", "1e30", "9007199254740993", "9999999999G"}},
+                  {"is not a whole number of bytes", {"0.5", "1.1K"}},
                   {"has an unknown unit",
-                   {"1 M", "64Mi", "1M1", "1_000", "64mb", "64 MiB", "1,000", "0x10", "1,5"}}},
+                   {"1 M", "64Mi", "1M1", "1_000", "64MB", "1kB", "64mb", "64 MiB", "1,000", "0x10",
+                    "1,5", "1e"}}},
                  kSizeRule, "-b: ");
-}
-
-TEST(ParseSize, SaysHowToWriteWhatMeansTwoThings) {
-  const auto refusal = [](const char* text) -> std::string {
-    try {
-      parse_size("-b", text);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "accepted";
-  };
-  EXPECT_EQ(refusal("64MB"), "-b: '64MB' means two things; write 64MiB (67108864) or 64e6");
-  EXPECT_EQ(refusal("1kB"), "-b: '1kB' means two things; write 1KiB (1024) or 1e3");
-  EXPECT_EQ(refusal("9999999999GB").find("means two"), std::string::npos) << "neither of them fits";
 }
 
 TEST(ShowSize, IsExact) {

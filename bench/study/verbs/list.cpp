@@ -64,16 +64,11 @@ std::vector<std::string> run_row(const fs::path& folder, Listing& listing) {
   return row;
 }
 
-std::size_t characters_in(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](unsigned char c) { return (c & 0xC0U) != 0x80U; }));
-}
-
 /// Without blanks at its end.
 std::string joined(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    line += cells[i] + std::string(widths[i] - characters_in(cells[i]) + 2, ' ');
+    line += cells[i] + std::string(widths[i] - characters(cells[i]) + 2, ' ');
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
@@ -121,8 +116,8 @@ std::string table_of(const Listing& listing) {
   constexpr std::size_t kLine = 120, kBetween = 2;
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < listing.columns.size(); ++i) {
-    std::size_t width = characters_in(listing.columns[i]);
-    for (const auto& row : listing.rows) width = std::max(width, characters_in(row[i]));
+    std::size_t width = characters(listing.columns[i]);
+    for (const auto& row : listing.rows) width = std::max(width, characters(row[i]));
     widths.push_back(width);
   }
   const auto line = [&] {
@@ -135,7 +130,7 @@ std::string table_of(const Listing& listing) {
   for (std::vector<std::string> row : listing.rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i] = printable(row[i]);
-      if (characters_in(row[i]) > widths[i])
+      if (characters(row[i]) > widths[i])
         row[i] = fmt::format("{}…", cut(row[i], widths[i] - 1));
     }
     text += joined(row, widths);
