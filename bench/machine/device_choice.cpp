@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distinct devices are a matching of ranks and UUIDs (Kuhn's augmenting paths).
+// Ranks with the fewest choices choose first. Where any two ranks see the same devices, none in
+// common, or one of them a part of the other's, as launchers arrange it, each rank then has a
+// device of its own if that is possible at all: when one finds none, all that it may take are taken
+// by ranks that may take no others, which are too many (Hall's theorem).
 #include "bench/machine/device_choice.hpp"
 
 #include <fmt/ranges.h>
@@ -68,74 +71,21 @@ void require_seen(const std::vector<DeviceView>& views, const std::vector<std::s
   }
 }
 
-class Matching {
- public:
-  Matching(const std::vector<DeviceView>& views, const std::vector<std::string>& named)
-      : views_(views), index_(views.size(), -1) {
-    for (const DeviceView& view : views) allowed_.push_back(allowed(view, named));
-  }
+/// By rank, the positions in its view that it may take.
+using Choices = std::vector<std::vector<int>>;
 
-  /// A device that nobody has, or that its rank can give up for another one.
-  bool give_own(std::size_t rank) {
-    std::set<std::string_view> tried;
-    return give_own(rank, tried);
-  }
-
-  /// The device with the fewest ranks; false: this rank may use none.
-  bool join(std::size_t rank) {
-    if (allowed_[rank].empty()) return false;
-    const auto ranks_on = [&](int at) { return ranks_on_[uuid(rank, at)]; };
-    index_[rank] = *std::ranges::min_element(allowed_[rank], {}, ranks_on);
-    ++ranks_on_[uuid(rank, index_[rank])];
-    return true;
-  }
-
-  const std::vector<int>& index() const { return index_; }
-  std::size_t choices(std::size_t rank) const { return allowed_[rank].size(); }
-
- private:
-  std::string_view uuid(std::size_t rank, int at) const {
-    return bare(views_[rank].uuids[static_cast<std::size_t>(at)]);
-  }
-
-  bool give_own(std::size_t rank, std::set<std::string_view>& tried) {
-    for (const bool free_ones : {true, false}) {
-      for (const int at : allowed_[rank]) {
-        const std::string_view device = uuid(rank, at);
-        const auto owner = owner_.find(device);
-        if ((owner == owner_.end()) != free_ones) continue;
-        if (!free_ones) {
-          if (!tried.insert(device).second || !give_own(owner->second, tried)) continue;
-        }
-        owner_[device] = rank;
-        ranks_on_[device] = 1;
-        index_[rank] = at;
-        return true;
-      }
-    }
-    return false;
-  }
-
-  const std::vector<DeviceView>& views_;
-  std::vector<std::vector<int>> allowed_;
-  std::vector<int> index_;
-  std::map<std::string_view, std::size_t> owner_;
-  std::map<std::string_view, int> ranks_on_;
-};
-
-std::string too_few(const std::vector<DeviceView>& views, const Matching& matching,
+std::string too_few(const std::vector<DeviceView>& views, const Choices& choices,
                     std::size_t without, bool named) {
   const std::string& host = views[without].host;
   std::size_t ranks = 0, devices = 0;
   for (std::size_t rank = 0; rank < views.size(); ++rank) {
     if (views[rank].host != host) continue;
     ++ranks;
-    devices = std::max(devices, matching.choices(rank));
+    devices = std::max(devices, choices[rank].size());
   }
   return fmt::format(
       "{} rank(s) and {}{} device(s) on host {}: start fewer ranks, {}or take --share-devices "
-      "(rows "
-      "are then emulated) or --device cpu",
+      "(rows are then emulated) or --device cpu",
       ranks, devices, named ? " named" : "", host, named ? "name one for each, " : "");
 }
 
@@ -164,20 +114,25 @@ std::vector<std::string> parse_devices(const std::string& text) {
 DevicePlacement place_ranks(const std::vector<DeviceView>& views,
                             const std::vector<std::string>& named, bool share) {
   require_seen(views, named);
-  Matching matching(views, named);
+  Choices choices;
+  for (const DeviceView& view : views) choices.push_back(allowed(view, named));
+  std::vector<std::size_t> order(views.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t rank) { return choices[rank].size(); });
   DevicePlacement placement;
-  std::vector<std::size_t> without;
-  for (std::size_t rank = 0; rank < views.size(); ++rank) {
-    if (!matching.give_own(rank)) without.push_back(rank);
-  }
-  for (const std::size_t rank : without) {
-    if (!share || !matching.join(rank)) {
-      placement.why_not = too_few(views, matching, rank, !named.empty());
-      return placement;
+  placement.index.resize(views.size());
+  std::map<std::string_view, int> ranks_on;
+  for (const std::size_t rank : order) {
+    const auto load_of = [&](int at) -> int& {
+      return ranks_on[bare(views[rank].uuids[static_cast<std::size_t>(at)])];
+    };
+    const auto taken = std::ranges::min_element(choices[rank], {}, load_of);
+    if (taken == choices[rank].end() || (load_of(*taken) > 0 && !share)) {
+      return {.why_not = too_few(views, choices, rank, !named.empty())};
     }
+    placement.shared = load_of(*taken)++ > 0 || placement.shared;
+    placement.index[rank] = *taken;
   }
-  placement.shared = !without.empty();
-  placement.index = matching.index();
   return placement;
 }
 

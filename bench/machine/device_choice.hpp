@@ -16,19 +16,19 @@ struct DeviceView {
 };
 
 struct DevicePlacement {
-  std::vector<int> index;  // by rank, of its view; empty: not every rank has a device
-  bool shared = false;     // some device has several ranks
-  std::string why_not;     // one line, where there is no device for every rank
+  std::vector<int> index = {};  // by rank, of its view; empty: not every rank has a device
+  bool shared = false;          // some device has several ranks
+  std::string why_not = {};     // one line, where there is no device for every rank
 };
 
 /// "0,2", or UUIDs as "GPU-8f2c...", also of a MIG slice: its words, none for an empty text. Throws
 /// UsageError for anything else, and for a device that is named twice.
 std::vector<std::string> parse_devices(const std::string& text);
 
-/// A device of its own for each rank, in the order of ranks and of `named` (empty: all that a rank
-/// sees), moving earlier ranks to another one of theirs where that helps a later one. With `share`
-/// ranks for whom none is left join those with the fewest ranks. Throws UsageError for a device in
-/// `named` that is not there.
+/// A device of its own for each rank, in the order of `named` (empty: all that a rank sees), and in
+/// that of ranks, of which those with the fewest choices come first. With `share` ranks for whom
+/// none is left join those with the fewest ranks. Throws UsageError for a device in `named` that is
+/// not there.
 DevicePlacement place_ranks(const std::vector<DeviceView>& views,
                             const std::vector<std::string>& named, bool share);
 

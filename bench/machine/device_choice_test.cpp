@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -46,6 +49,35 @@ TEST(DeviceChoice, NumbersOfDifferentRanksAreNotCompared) {
   EXPECT_THAT(indices({{"h", {"a", "b"}}, {"h", {"a"}}}), ElementsAre(1, 0)) << "one gives way";
   EXPECT_THAT(indices({{"h", {"a", "b"}}, {"h", {"b", "c"}}, {"h", {"a"}}}), ElementsAre(1, 1, 0));
   EXPECT_THAT(refusal({{"h", {"a"}}, {"h", {"a"}}}), HasSubstr("2 rank(s) and 1 device(s)"));
+}
+
+// All starts of four ranks that see all of four cards, a pair of them, or one: there is a card for
+// each unless more ranks see a part of the cards alone than it has cards.
+TEST(DeviceChoice, EveryRankHasOneOfItsOwnWhereThatIsPossible) {
+  const std::vector<Words> seen{
+      {"a", "b", "c", "d"}, {"a", "b"}, {"d", "c"}, {"a"}, {"b"}, {"c"}, {"d"}};
+  const auto is_within = [](const Words& part, const Words& all) {
+    return std::ranges::all_of(
+        part, [&](const std::string& one) { return std::ranges::count(all, one) > 0; });
+  };
+  for (std::size_t start = 0; start < 7 * 7 * 7 * 7; ++start) {
+    Views views;
+    for (std::size_t digits = start; views.size() < 4; digits /= 7) {
+      views.push_back({"h", seen[digits % 7]});
+    }
+    const bool possible = std::ranges::all_of(seen, [&](const Words& part) {
+      return std::ranges::count_if(views, [&](const DeviceView& view) {
+               return is_within(view.uuids, part);
+             }) <= std::ssize(part);
+    });
+    const DevicePlacement placement = place_ranks(views, {}, false);
+    ASSERT_EQ(placement.why_not.empty(), possible) << start;
+    std::set<std::string> taken;
+    for (std::size_t rank = 0; rank < placement.index.size(); ++rank) {
+      taken.insert(views[rank].uuids.at(static_cast<std::size_t>(placement.index[rank])));
+    }
+    ASSERT_EQ(taken.size(), possible ? 4U : 0U) << start;
+  }
 }
 
 TEST(DeviceChoice, HostsHaveTheirOwnCards) {
