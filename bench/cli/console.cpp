@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <utf8cpp/utf8.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
