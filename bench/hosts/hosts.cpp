@@ -9,7 +9,6 @@
 
 #include "bench/hosts/compute.hpp"
 #include "bench/machine/identity.hpp"
-#include "bench/program/host_names.hpp"
 #include "bench/program/words.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/suspects.hpp"
@@ -54,6 +53,16 @@ ResultRow host_row(const HostReport& report, const Recorder& recorder, const Hos
   return row;
 }
 
+/// By number of the host: what its ranks say, each the same.
+std::vector<std::string> of_hosts(const Topology& topology,
+                                  const std::vector<std::string>& of_ranks) {
+  std::vector<std::string> found(place_of(topology.nodes()));
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    found[place_of(topology.node_of_rank[rank])] = of_ranks[rank];
+  }
+  return found;
+}
+
 /// Of two looks at the processors the shorter time of each host.
 std::vector<double> shorter_of(std::vector<double> a, const std::vector<double>& b) {
   std::ranges::transform(a, b, a.begin(), [](double x, double y) { return std::min(x, y); });
@@ -74,7 +83,7 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look) {
   Communicator& host = ranks.host;
   const Topology topology = host.topology();
   if (!look.options.look || topology.nodes() < 2) return report;
-  report.hosts = host_names(topology, all_gather(host, ranks.session.host()));
+  report.hosts = of_hosts(topology, all_gather(host, ranks.session.host()));
   // Hosts that are one machine have equal texts, which may be empty.
   const std::vector<std::string> machines = of_hosts(topology, all_gather(host, boot_id()));
   look.console.note(fmt::format("looking at links and processors of {} hosts", topology.nodes()));

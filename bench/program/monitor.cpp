@@ -14,7 +14,6 @@
 
 #include "bench/measure/clock.hpp"
 #include "bench/measure/clock_sync.hpp"
-#include "bench/program/host_names.hpp"
 #include "collectives/control.hpp"
 #include "kernels/buffer.hpp"
 
@@ -154,13 +153,9 @@ Monitor::Monitor(const Ranks& ranks, bool wanted, const RecordOptions& options,
     : ranks_(ranks), wanted_(wanted) {
   if (!wanted_) return;
   const Neighbours neighbours = neighbours_of(ranks_);
-  const Topology topology = ranks_.host.topology();
-  const int node = topology.node_of_rank[static_cast<std::size_t>(ranks_.host.rank())];
-  const std::vector<std::string> hosts =
-      host_names(topology, all_gather(ranks_.host, ranks_.session.host()));
   if (ranks_.session.local_rank() != 0) return;
   ResultRow row = recorder.side_row(monitor_schema(), "");
-  row.set("launch", options.launch).set("host", hosts[static_cast<std::size_t>(node)]);
+  row.set("launch", options.launch).set("host", ranks_.session.host());
   sampler_ = std::make_unique<Sampler>(ranks_, options, std::move(row), neighbours);
 }
 
