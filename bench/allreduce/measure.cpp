@@ -100,9 +100,6 @@ void require_memory(const AllreduceFootprint& footprint, std::size_t host_transp
       host_transports > 1 ? " or one --transport" : "");
 }
 
-namespace {
-
-/// Where the plan moves buffers, in its order.
 std::vector<AllreducePlace> places_of(const TransportPlan& plan, const AllreduceOptions& options) {
   std::vector<AllreducePlace> places;
   for (const std::string& name : plan.names) {
@@ -119,8 +116,6 @@ std::vector<AllreducePlace> places_of(const TransportPlan& plan, const Allreduce
   }
   return places;
 }
-
-}  // namespace
 
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
                                              const AllreduceOptions& options,

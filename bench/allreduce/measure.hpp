@@ -64,7 +64,10 @@ class AllreduceBuffers {
   std::size_t walk_;  // through so many bytes when cold; else 0
 };
 
-/// Throws UsageError with the bytes needed and free when windows for so many transports, of which
+/// Where the plan moves buffers, in its order.
+std::vector<AllreducePlace> places_of(const TransportPlan& plan, const AllreduceOptions& options);
+
+/// Throws UsageError with the bytes needed and free when windows for so many places, of which
 /// in `shared` the ranks share memory, and what the exact check and the algorithms need, do not fit
 /// into this host's memory for all of its ranks.
 void require_memory(const AllreduceFootprint& footprint, std::size_t host_transports,

@@ -90,7 +90,6 @@ TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
   EXPECT_THAT(refusal_of({"--devices", "0", "--device", "cpu"}), HasSubstr("--devices 0"));
   EXPECT_THAT(refusal_of({"--device", "cdua"}), HasSubstr("did you mean 'cuda'?"));
   EXPECT_THAT(refusal_of({"--devices", "0,0"}), HasSubstr("named twice"));
-  EXPECT_THAT(refusal_of({"--nccl-share-devices"}), HasSubstr("add --share-devices"));
   EXPECT_TRUE(parsed({"--share-devices"}).devices.share);
 }
 

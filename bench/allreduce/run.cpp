@@ -233,9 +233,11 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
   const RankDevices devices = place_on_devices(ranks, options.devices);
   const TransportPlan wanted =
       transport_plan(ranks, options.transports, options.memory, devices, options.devices);
-  const auto shared = static_cast<std::size_t>(std::ranges::count(wanted.names, "shared_memory"));
-  require_memory(footprint_of(options), wanted.on_host() * options.pages.size(),
-                 shared * options.pages.size(), ranks.session.local_size());
+  const std::vector<AllreducePlace> places = places_of(wanted, options);
+  const auto on_host = std::ranges::count(places, Memory::host, &AllreducePlace::memory);
+  const auto shared = std::ranges::count(places, "shared_memory", &AllreducePlace::transport);
+  require_memory(footprint_of(options), static_cast<std::size_t>(on_host),
+                 static_cast<std::size_t>(shared), ranks.session.local_size());
   if (options.fault.strikes(0, ranks.session.rank())) {
     ranks.watchdog.span("opening transport " + wanted.names.front());
     options.fault.strike({});

@@ -28,8 +28,6 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
                  "UUIDs; default: all");
   app.add_flag("--share-devices", options.share,
                "several ranks may share a device where there are too few; rows are then emulated");
-  app.add_flag("--nccl-share-devices", options.nccl_share,
-               "with --share-devices: tell NCCL (2.30.3 or later, experimental) to take them");
 }
 
 void check_device_options(const DeviceOptions& options) {
@@ -37,9 +35,6 @@ void check_device_options(const DeviceOptions& options) {
   if (options.device == "cpu" && (!options.named.empty() || options.share)) {
     fail<UsageError>("{} is about CUDA devices, and --device cpu asks for none",
                      options.named.empty() ? "--share-devices" : options.typed());
-  }
-  if (options.nccl_share && !options.share) {
-    fail<UsageError>("--nccl-share-devices: add --share-devices, which lets ranks share one");
   }
 }
 
@@ -71,22 +66,19 @@ DevicePlacement placed_alike(const std::vector<DeviceView>& views, const DeviceO
   }
 }
 
-bool is_on_device(std::string_view name) { return name == "nccl" || name == "cuda_ipc"; }
-
 }  // namespace
 
 std::string RankDevices::uuid_of(int rank) const {
-  return each ? uuids[static_cast<std::size_t>(rank)] : std::string();
+  return each() ? uuids[static_cast<std::size_t>(rank)] : std::string();
 }
 
 void RankDevices::select(const std::string& what) const {
-  if (!each) fail<Unavailable>("{}: {}", what, why_not);
+  if (!each()) fail<Unavailable>("{}: {}", what, why_not);
   select_device(mine);
 }
 
 RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options) {
   RankDevices devices;
-  if (options.nccl_share) let_nccl_share_devices();
   if (options.device == "cpu") {
     devices.why_not = "--device cpu asks for none";
     return devices;
@@ -100,18 +92,16 @@ RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options) {
   const DevicePlacement placement = placed_alike(views, options);
   devices.why_not = placement.why_not;
   if (placement.index.empty()) return devices;
-  devices.each = true;
   devices.shared = placement.shared;
   for (std::size_t rank = 0; rank < views.size(); ++rank) {
     devices.uuids.push_back(views[rank].uuids[static_cast<std::size_t>(placement.index[rank])]);
   }
   devices.mine = placement.index[static_cast<std::size_t>(ranks.session.rank())];
-  devices.over_nccl = options.nccl_share;
   return devices;
 }
 
 void require_device_each(const RankDevices& devices, const DeviceOptions& options) {
-  if (devices.each || options.device == "cpu") return;
+  if (devices.each() || options.device == "cpu") return;
   if (!devices.any && !options.required()) return;
   fail<JointRefusal>("{}: {}", options.typed(), devices.why_not);
 }
@@ -124,12 +114,6 @@ std::vector<TransportNeed> transport_needs() {
       {"nccl", "a device for every rank, and a build with NCCL"},
       {"cuda_ipc",
        "devices on one host, in reach of each other; ranks that share one are emulated"}};
-}
-
-std::size_t TransportPlan::on_host() const {
-  return static_cast<std::size_t>(std::ranges::count_if(names, [&](const std::string& name) {
-    return !is_on_device(name) && (name != "mpi" || mpi_memory == Memory::host);
-  }));
 }
 
 TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>& words,
@@ -184,16 +168,18 @@ std::unique_ptr<Communicator> make_transport(const Ranks& ranks, std::string_vie
   return transport;
 }
 
-AllreduceTransport::AllreduceTransport(const Ranks& ranks, std::string_view name,
-                                       const RankDevices& devices) {
+std::unique_ptr<Communicator> gradient_transport(const Ranks& ranks, std::string_view name,
+                                                 const RankDevices& devices) {
   if (name == "auto") {
-    const bool over_nccl = devices.own() || devices.over_nccl;
-    name = !devices.each ? "mpi" : over_nccl && !nccl_version().empty() ? "nccl" : "cuda_ipc";
+    const bool nccl =
+        all_agree(ranks.host, devices.own() ? !nccl_version().empty() : nccl_shares_devices());
+    name = !devices.each() ? "mpi" : nccl ? "nccl" : "cuda_ipc";
   }
-  if (name != "mpi") owned_ = make_transport(ranks, name, Memory::host, devices);
+  if (name == "mpi") return nullptr;
+  auto transport = make_transport(ranks, name, Memory::host, devices);
   // So that a rank which waits for others while it builds a model is known to.
-  if (owned_) owned_->set_marks(ranks.host.marks());
-  communicator_ = owned_ ? owned_.get() : &ranks.host;
+  transport->set_marks(ranks.host.marks());
+  return transport;
 }
 
 }  // namespace scalebench

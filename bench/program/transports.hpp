@@ -23,9 +23,8 @@ inline constexpr std::array<std::string_view, 3> kDevices{"auto", "cpu", "cuda"}
 
 struct DeviceOptions {
   std::string device = "auto";
-  std::string named;        // of each host, such as 0,2, or UUIDs; empty: all
-  bool share = false;       // several ranks may be on one device
-  bool nccl_share = false;  // and NCCL shall be told to take them
+  std::string named;   // of each host, such as 0,2, or UUIDs; empty: all
+  bool share = false;  // several ranks may be on one device
 
   /// Whether a device must be used: named, or asked for as cuda.
   bool required() const { return device == "cuda" || !named.empty(); }
@@ -33,7 +32,7 @@ struct DeviceOptions {
   std::string typed() const;
 };
 
-/// --device, --devices, --share-devices and --nccl-share-devices, bound to `options`.
+/// --device, --devices and --share-devices, bound to `options`.
 void add_device_options(CLI::App& app, DeviceOptions& options);
 
 /// Throws UsageError for words that contradict each other.
@@ -43,23 +42,22 @@ void check_device_options(const DeviceOptions& options);
 
 struct RankDevices {
   bool any = false;                // some rank sees a device, and may use one
-  bool each = false;               // every rank has one
   bool shared = false;             // and some of them the same
-  bool over_nccl = false;          // NCCL was told to take several on one device
-  std::string why_not;             // one line, unless `each`
+  std::string why_not;             // one line, unless each()
   int mine = 0;                    // CUDA's number of this rank's
-  std::vector<std::string> uuids;  // by rank, where `each`
+  std::vector<std::string> uuids;  // by rank; empty: not every rank has one
 
+  /// Every rank has one.
+  bool each() const { return !uuids.empty(); }
   /// Every rank has one of its own.
-  bool own() const { return each && !shared; }
-  /// The UUID of a rank's; empty unless `each`.
+  bool own() const { return each() && !shared; }
+  /// The UUID of a rank's; empty unless each().
   std::string uuid_of(int rank) const;
-  /// Selects this rank's, on this thread. Throws Unavailable("`what`: why not") unless `each`.
+  /// Selects this rank's, on this thread. Throws Unavailable("`what`: why not") unless each().
   void select(const std::string& what) const;
 };
 
-/// Collective. Throws JointRefusal for a device that was named and is not there, and UsageError on
-/// every rank for --nccl-share-devices with a NCCL that cannot.
+/// Collective. Throws JointRefusal for a device that was named and is not there.
 RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options);
 
 /// Throws JointRefusal where not every rank has a device, though devices were asked for, or
@@ -87,9 +85,6 @@ struct TransportPlan {
   std::vector<std::string> names;
   bool by_name = true;
   Memory mpi_memory = Memory::host;
-
-  /// Transports whose windows take host memory.
-  std::size_t on_host() const;
 };
 TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>& words,
                              MemoryChoice memory, const RankDevices& devices,
@@ -101,18 +96,11 @@ std::unique_ptr<Communicator> make_transport(
     const Ranks& ranks, std::string_view name, Memory mpi_memory, const RankDevices& devices,
     std::optional<Registration> registration = std::nullopt);
 
-/// One transport, for programs that train.
-class AllreduceTransport {
- public:
-  /// Collective. `name`: a transport, or auto: nccl where every rank has a device of its own,
-  /// cuda_ipc where they share some (nccl where that was told to take them), else mpi. Throws
-  /// Unavailable when it is impossible.
-  AllreduceTransport(const Ranks& ranks, std::string_view name, const RankDevices& devices);
-  Communicator& communicator() const { return *communicator_; }
-
- private:
-  std::unique_ptr<Communicator> owned_;
-  Communicator* communicator_;
-};
+/// Collective: what the gradients of a training go over; null: `ranks.host`, which is mpi.
+/// `name`: a transport, or auto: nccl where every rank has a device of its own, cuda_ipc where they
+/// share some (nccl where that was told to take them), else mpi. Throws Unavailable when it is
+/// impossible.
+std::unique_ptr<Communicator> gradient_transport(const Ranks& ranks, std::string_view name,
+                                                 const RankDevices& devices);
 
 }  // namespace scalebench

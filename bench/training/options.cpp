@@ -176,7 +176,7 @@ void choose_device(const Ranks& ranks, TrainingOptions& options) {
     placed.why_not = fmt::format("LibTorch {} is without usable CUDA", torch_version());
   }
   require_device_each(placed, options.devices);
-  if (!placed.each) return;
+  if (!placed.each()) return;
   options.trainer.device = ComputeDevice::cuda;
   options.trainer.device_index = placed.mine;
   options.record.emulated = options.record.emulated || placed.shared;

@@ -205,7 +205,7 @@ std::string why_not_distinct(Communicator& control) {
   return fmt::format(
       "two ranks are on device {}: {}; take transport cuda_ipc, or a device each", *twice,
       never.empty()
-          ? fmt::format("NCCL {} takes that only with --nccl-share-devices", nccl_version())
+          ? fmt::format("NCCL {} takes that only with NCCL_MULTI_RANK_GPU_ENABLE=1", nccl_version())
           : never);
 }
 

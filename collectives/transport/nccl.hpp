@@ -63,11 +63,7 @@ std::string nccl_version();
 /// whatever it is told; empty: it does when it is told to.
 std::string why_nccl_cannot_share(int version);
 
-/// Tells the NCCL of this process to take them; before its first communicator. Throws UsageError
-/// where it cannot.
-void let_nccl_share_devices();
-
-/// Whether this process' NCCL takes them: new enough, and told to, here or by who started it.
+/// Whether this process' NCCL takes them: new enough, and told to by who started it.
 bool nccl_shares_devices();
 
 /// ncclGetVersion's number of the library at run time; 0 in a build without NCCL.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an NCCL of some version can do, which needs no NCCL to be known: whether ranks may share a
 // device, and how it can be told of buffers.
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdlib>
 #include <string_view>
 
 #include "collectives/transport/nccl.hpp"
-#include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
 
 constexpr int kFirstThatShares = 23003;
 constexpr std::array<int, kRegistrations.size()> kFirstThatRegisters{1, 21900, 22700};
-constexpr const char* kVariable = "NCCL_MULTI_RANK_GPU_ENABLE";
 
 }  // namespace
 
@@ -24,16 +24,8 @@ std::string why_nccl_cannot_share(int version) {
                      nccl_version_text(version));
 }
 
-void let_nccl_share_devices() {
-  const std::string why = why_nccl_cannot_share(nccl_version_code());
-  if (!why.empty()) {
-    fail<UsageError>("--nccl-share-devices: {}; leave it out, cuda_ipc works without", why);
-  }
-  setenv(kVariable, "1", /*overwrite=*/1);
-}
-
 bool nccl_shares_devices() {
-  const char* set = std::getenv(kVariable);
+  const char* const set = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
   return why_nccl_cannot_share(nccl_version_code()).empty() && set != nullptr &&
          std::string_view(set) == "1";
 }

@@ -325,7 +325,7 @@ bool reached_target(const EpochOptions& options, const EpochRun& run) {
 }
 
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
-                        std::optional<AllreduceTransport>& transport,
+                        std::unique_ptr<Communicator>& transport,
                         const std::function<void(const EpochRun&)>& after_epoch) {
   EpochRun run;
   const TrainerOptions& wanted = options.training.trainer;
@@ -334,13 +334,14 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   run.dataset = run.dataset_id = run.trainer.dataset;
   run.transport = options.transport;
   try {
-    transport.emplace(ranks, options.transport, options.training.placed);
+    transport = gradient_transport(ranks, options.transport, options.training.placed);
   } catch (const Unavailable& error) {
     run.skipped = error.what();
     return run;
   }
-  const std::string lack = lack_of_memory(
-      ranks, [&] { measure(ranks, options, transport->communicator(), after_epoch, run); });
+  Communicator& gradients = transport ? *transport : ranks.host;
+  const std::string lack =
+      lack_of_memory(ranks, [&] { measure(ranks, options, gradients, after_epoch, run); });
   ranks.watchdog.end_cell();
   if (!lack.empty()) run.failure = lack;
   run.alone = !lack.empty() && ranks.session.size() > 1;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -61,9 +61,10 @@ bool reached_target(const EpochOptions& options, const EpochRun& run);
 
 /// Collective. `after_epoch` is called on every rank when an epoch has been measured. A loss that
 /// is not a number ends it after its epoch, on all ranks; too little memory at once, on its rank
-/// alone. `transport`: what the gradients went over, for whoever makes more steps afterwards.
+/// alone. `transport`: as gradient_transport(), what the gradients went over, for whoever makes
+/// more steps afterwards.
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
-                        std::optional<AllreduceTransport>& transport,
+                        std::unique_ptr<Communicator>& transport,
                         const std::function<void(const EpochRun&)>& after_epoch);
 
 }  // namespace scalebench

@@ -262,7 +262,6 @@ TEST(EpochOptions, RefuseDevicesThatAreNone) {
   EXPECT_THAT(epoch_refusal({"--devices", "0", "--device", "cpu"}), HasSubstr("--device cpu"));
   EXPECT_EQ(epoch_refusal({"--devices", "2,0"}), "accepted");
   EXPECT_THAT(epoch_refusal({"--share-devices", "--device", "cpu"}), HasSubstr("--share-devices"));
-  EXPECT_THAT(epoch_refusal({"--nccl-share-devices"}), HasSubstr("add --share-devices"));
 }
 
 TEST(EpochOptions, TakeFaultsAndAShare) {

@@ -237,7 +237,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   const std::string& format = options.training.format;
   const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());
   const bool oversubscribed = is_crowded(ranks);
-  std::optional<AllreduceTransport> gradients;
+  std::unique_ptr<Communicator> gradients;
   const EpochRun run = measure_epochs(ranks, options, gradients, [&](const EpochRun& so_far) {
     recorder.write(sample_of_last(options, so_far, recorder));
     for (const std::string& line : so_far.epochs.back().warnings) {
@@ -257,7 +257,7 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   monitor.finish(console);
   const bool trained = run.failure.empty() && run.skipped.empty();
   if (trained && !options.record_trace.empty()) {
-    record_trace(ranks, gradients->communicator(), options, console);
+    record_trace(ranks, gradients ? *gradients : ranks.host, options, console);
   }
   recorder.finish();
   end_failed(ranks, run);
