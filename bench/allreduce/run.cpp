@@ -58,10 +58,8 @@ class AllreduceRun {
   /// Collective. Measures the plan and returns the program's exit code.
   ExitCode measure(const std::vector<AllreduceCase>& plan) {
     method_.stop_seconds = stop_seconds_of(options_, plan);
-    hosts_ = look_at_hosts(ranks_, {.options = options_.hosts,
-                                    .record = options_.record,
-                                    .recorder = recorder_,
-                                    .console = console_});
+    hosts_ = look_at_hosts(ranks_,
+                           {.options = options_.hosts, .recorder = recorder_, .console = console_});
     prepare_bounds();
     measure_choices(plan);
     report_ = make_allreduce_report(options_.format, {.console = console_,

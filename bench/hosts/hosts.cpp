@@ -111,8 +111,7 @@ HostReport look_at_hosts(const Ranks& ranks, const HostLook& look) {
   for (std::size_t i = 0; i < notes.size(); ++i) {
     report.rows.push_back(link_row(report, look.recorder, report.links[i], notes[i]));
   }
-  SideFile file(ranks, look.record, hosts_schema());
-  for (const ResultRow& row : report.rows) file.write(row);
+  for (const ResultRow& row : report.rows) look.recorder.write(row);
   look.recorder.name_suspects(report.rows);
   for (const ResultRow& row : named_hosts(report.rows)) {
     look.console.warn(row.get("host") + ", " + row.get("note"));

@@ -34,7 +34,6 @@ struct HostReport {
 /// How a program looks, and where it says what it saw.
 struct HostLook {
   const HostOptions& options;
-  const RecordOptions& record;
   Recorder& recorder;
   Console& console;
 };

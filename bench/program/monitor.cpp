@@ -78,12 +78,11 @@ Neighbours neighbours_of(int rank, const Topology& topology, const std::vector<d
 }
 
 struct Monitor::Sampler {
-  Sampler(const Ranks& ranks, const RecordOptions& options, ResultRow row,
-          const Neighbours& neighbours)
+  Sampler(ResultRow row, const Neighbours& neighbours, bool first, CsvWriter* to)
       : common(std::move(row)),
         host(neighbours.processes, neighbours.cpus),
-        file(ranks, options, monitor_schema()),
-        at_home(ranks.first()),
+        file(to),
+        at_home(first),
         thread([this] { run(); }) {}
   ~Sampler() { stop(); }
   Sampler(const Sampler&) = delete;
@@ -125,7 +124,7 @@ struct Monitor::Sampler {
         last = seconds;
         for (ResultRow& row : sample) {
           if (at_home) {
-            file.write(row);
+            write(row);
           } else {
             kept.push_back(std::move(row));
           }
@@ -136,9 +135,13 @@ struct Monitor::Sampler {
     }
   }
 
+  void write(const ResultRow& row) {
+    if (file != nullptr) file->append(row.cells());
+  }
+
   ResultRow common;
   HostLoadReader host;
-  SideFile file;
+  CsvWriter* file;              // null: none is written
   bool at_home;                 // on rank 0's host, whose rows are written as they come
   std::vector<ResultRow> kept;  // of another host
   std::string problem;
@@ -148,15 +151,15 @@ struct Monitor::Sampler {
   std::thread thread;  // the last: it uses all of the above
 };
 
-Monitor::Monitor(const Ranks& ranks, bool wanted, const RecordOptions& options,
-                 const Recorder& recorder)
+Monitor::Monitor(const Ranks& ranks, bool wanted, int launch, Recorder& recorder)
     : ranks_(ranks), wanted_(wanted) {
   if (!wanted_) return;
   const Neighbours neighbours = neighbours_of(ranks_);
   if (ranks_.session.local_rank() != 0) return;
   ResultRow row = recorder.side_row(monitor_schema(), "");
-  row.set("launch", options.launch).set("host", ranks_.session.host());
-  sampler_ = std::make_unique<Sampler>(ranks_, options, std::move(row), neighbours);
+  row.set("launch", launch).set("host", ranks_.session.host());
+  sampler_ = std::make_unique<Sampler>(std::move(row), neighbours, ranks_.first(),
+                                       recorder.file(monitor_schema()));
 }
 
 Monitor::~Monitor() = default;
@@ -179,7 +182,7 @@ void Monitor::finish(Console& console) {
       ResultRow row(monitor_schema());
       std::size_t column = 0;
       for (const std::string cell : cells) row.set(row.schema().columns[column++], cell);
-      sampler_->file.write(row);
+      sampler_->write(row);
     }
   }
 }

@@ -28,9 +28,9 @@ Neighbours neighbours_of(int rank, const Topology& topology, const std::vector<d
 
 class Monitor {
  public:
-  /// Collective. Begins at once when `wanted`; rows go to monitor.csv in the folder of `options`,
-  /// those of rank 0's host as they come, those of other hosts in finish().
-  Monitor(const Ranks& ranks, bool wanted, const RecordOptions& options, const Recorder& recorder);
+  /// Collective. Begins at once when `wanted`; rows go to monitor.csv of `recorder`, those of rank
+  /// 0's host as they come, those of other hosts in finish(). `launch`: its number in a study.
+  Monitor(const Ranks& ranks, bool wanted, int launch, Recorder& recorder);
   /// Stops; rows of other hosts that finish() did not bring home are lost.
   ~Monitor();
   Monitor(const Monitor&) = delete;

@@ -72,8 +72,8 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
     write_placement(folder, placement);
   }
   // First what all benchmarks have: of two that were given one folder, the second stops here.
-  sample_file_.emplace(folder / samples_schema().file, samples_schema().columns);
-  case_file_.emplace(folder / cases_.file, cases_.columns);
+  open(samples_schema());
+  open(cases_);
   if (!manifest_) return;
   Manifest& manifest = *manifest_;
   manifest.run_id = options_.run_id;
@@ -113,9 +113,17 @@ ResultRow Recorder::sample_row(std::string_view canonical, std::string_view benc
   return row.set("bench", bench).set("launch", options_.launch).set("round", options_.round);
 }
 
+CsvWriter& Recorder::open(const Schema& schema) {
+  const auto found = files_.find(&schema);
+  if (found != files_.end()) return found->second;
+  const std::filesystem::path path = std::filesystem::path(options_.out) / schema.file;
+  return files_.emplace(&schema, CsvWriter(path, schema.columns)).first->second;
+}
+
+CsvWriter* Recorder::file(const Schema& schema) { return files_.empty() ? nullptr : &open(schema); }
+
 void Recorder::write(const ResultRow& row) {
-  auto& file = &row.schema() == &samples_schema() ? sample_file_ : case_file_;
-  if (file) file->append(row.cells());
+  if (CsvWriter* const its = file(row.schema())) its->append(row.cells());
 }
 
 void Recorder::name_suspects(const std::vector<ResultRow>& hosts) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,7 +46,10 @@ class Recorder {
   ResultRow side_row(const Schema& schema, std::string_view canonical) const;
   ResultRow sample_row(std::string_view canonical, std::string_view bench) const;
 
-  /// Appends a row; no-op on other ranks and without --out.
+  /// The file of that schema in the folder, opened with its first use; as long as this lives. Null
+  /// on other ranks and without --out.
+  CsvWriter* file(const Schema& schema);
+  /// Appends a row to the file of its schema, where there is one.
   void write(const ResultRow& row);
   /// The hosts at fault, for the manifest: rows of hosts.csv.
   void name_suspects(const std::vector<ResultRow>& hosts);
@@ -56,35 +60,18 @@ class Recorder {
   const std::string& origin() const { return origin_; }
 
  private:
+  CsvWriter& open(const Schema& schema);
+
   RecordOptions options_;
   const Schema& cases_;
   std::string origin_;
   int ranks_;
-  std::optional<CsvWriter> case_file_;
-  std::optional<CsvWriter> sample_file_;
+  std::map<const Schema*, CsvWriter> files_;  // empty: none are written
   std::unique_ptr<Manifest> manifest_;
   std::optional<std::filesystem::path> unfinished_;  // in a study's folder
 };
 
 /// json_of() in one line. Text that is no UTF-8 is replaced.
 std::string json_line(const ResultRow& row);
-
-// A result file that a program writes beside its case file.
-
-class SideFile {
- public:
-  /// In the folder of `options`, which the Recorder has made; no-op on other ranks than the first
-  /// and without --out.
-  SideFile(const Ranks& ranks, const RecordOptions& options, const Schema& schema) {
-    if (!ranks.first() || options.out.empty()) return;
-    file_.emplace(std::filesystem::path(options.out) / schema.file, schema.columns);
-  }
-  void write(const ResultRow& row) {
-    if (file_) file_->append(row.cells());
-  }
-
- private:
-  std::optional<CsvWriter> file_;
-};
 
 }  // namespace scalebench

@@ -229,11 +229,9 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   require_trace_file(options);
   Console console(ranks.first(), options.training.quiet);
   note_job(options.training, options.checkpoints.folder, console);
-  const HostReport hosts = look_at_hosts(ranks, {.options = options.training.hosts,
-                                                 .record = options.training.record,
-                                                 .recorder = recorder,
-                                                 .console = console});
-  Monitor monitor(ranks, options.training.monitor, options.training.record, recorder);
+  const HostReport hosts = look_at_hosts(
+      ranks, {.options = options.training.hosts, .recorder = recorder, .console = console});
+  Monitor monitor(ranks, options.training.monitor, options.training.record.launch, recorder);
   const std::string& format = options.training.format;
   const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());
   const bool oversubscribed = is_crowded(ranks);
