@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <exception>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +20,6 @@
 #include "bench/program/program.hpp"
 #include "bench/program/transports.hpp"
 #include "bench/program/words.hpp"
-#include "bench/record/file.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/gemm.hpp"
@@ -55,7 +53,7 @@ void require_repetitions(std::string_view argument) {
 KernelOptions parse(int argc, char** argv) {
   KernelOptions options;
   CLI::App app("What one core and one device can do, kernel by kernel", "bench_kernels");
-  app.add_option("--out", options.report.out,
+  app.add_option("--out", options.report.record.out,
                  "also write kernels.csv and samples.csv into this new folder")
       ->type_name("DIR");
   add_choice(app, "--device", options.devices.device, kDevices,
@@ -64,12 +62,7 @@ KernelOptions parse(int argc, char** argv) {
                  "which device, by its number or UUID; default: the first");
   add_choice(app, "--format", options.report.format, kFormats,
              "of the result on stdout: table or csv");
-  app.add_option("--run-id", options.report.run_id, "set by scalebench: the study this belongs to")
-      ->group("");
-  app.add_option("--launch", options.report.launch, "set by scalebench: number of this start")
-      ->group("");
-  app.add_option("--round", options.report.round, "set by scalebench: which of the repeated starts")
-      ->group("");
+  add_study_words(app, options.report.record);
   add_version_option(app);
   app.footer(
       "Options of Google Benchmark pass through, for instance\n"
@@ -164,12 +157,6 @@ ExitCode run(KernelOptions options) {
 }  // namespace scalebench
 
 int main(int argc, char** argv) {
-  scalebench::keep_standard_streams();
-  scalebench::heed_file_size_limit();
-  try {
-    return static_cast<int>(scalebench::run(scalebench::parse(argc, argv)));
-  } catch (const std::exception& error) {
-    scalebench::print_line(fmt::format("bench_kernels: {}", error.what()));
-    return static_cast<int>(scalebench::code_of_failure(error));
-  }
+  return scalebench::guarded("bench_kernels",
+                             [=] { return scalebench::run(scalebench::parse(argc, argv)); });
 }

@@ -2,13 +2,10 @@
 // scalebench: studies over 1..N ranks, and everything that is done with their results. Each verb is
 // a line of bench/study/verbs/verbs.def and a file of that name.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <exception>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,10 +14,8 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/help.hpp"
 #include "bench/cli/stderr.hpp"
-#include "bench/launch/side_by_side.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/program/program.hpp"
-#include "bench/record/file.hpp"
 #include "bench/study/run/setup.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -47,16 +42,6 @@ void add_verbs(CLI::App& app, Invocation& invocation) {
 #include "bench/study/verbs/verbs.def"
 #undef VERB
   add_examples(app, {"run configs/quick.toml", "compare results/A results/B", "doctor"});
-}
-
-/// A study runs once, in the first of the processes that a platform started side by side.
-ExitCode run_once(const std::function<ExitCode()>& study, bool quiet) {
-  const auto place = process_place(environment_variables(::environ));
-  if (!place) return study();
-  if (const auto code = leave_to_first(*place)) return *code;
-  const OpenPort port(*place);
-  if (!quiet) print_line(part_of(*place));
-  return study();
 }
 
 ExitCode run(int argc, char** argv) {
@@ -91,22 +76,12 @@ ExitCode run(int argc, char** argv) {
                      app.get_subcommands().front()->get_name());
   }
   if (!invocation.starts_ranks) return invocation.chosen();
-  return run_once(invocation.chosen, std::any_of(argv, end, is_quiet));
+  return with_first(std::any_of(argv, end, is_quiet), invocation.chosen);
 }
 
 }  // namespace
 }  // namespace scalebench
 
 int main(int argc, char** argv) {
-  using scalebench::ExitCode;
-  scalebench::keep_standard_streams();
-  scalebench::heed_file_size_limit();
-  try {
-    return static_cast<int>(scalebench::run(argc, argv));
-  } catch (const std::exception& error) {
-    const ExitCode code = scalebench::code_of_failure(error);
-    const char* const who = code == ExitCode::usage ? "" : "scalebench: ";
-    scalebench::print_line(fmt::format("{}{}", who, scalebench::text_of_failure(error)));
-    return static_cast<int>(code);
-  }
+  return scalebench::guarded("scalebench", [=] { return scalebench::run(argc, argv); });
 }

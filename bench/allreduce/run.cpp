@@ -12,7 +12,6 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/hosts/hosts.hpp"
 #include "bench/program/own_turn.hpp"
-#include "bench/program/watchdog/termination.hpp"
 #include "bench/record/columns.hpp"
 #include "collectives/control.hpp"
 #include "collectives/transport/nccl.hpp"
@@ -240,31 +239,23 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
     ranks.watchdog.span("opening transport " + wanted.names.front());
     options.fault.strike({});
   }
-  // Letting go of windows is collective, and where one rank fails the others are elsewhere: nothing
-  // may unwind.
-  const auto or_end_all = [&](const std::function<ExitCode()>& work) {
-    try {
-      return work();
-    } catch (const JointRefusal&) {
-      throw;  // on all ranks, before there is any window
-    } catch (const std::exception& error) {
-      ranks.watchdog.give_up();
-      say_last(
-          fmt::format("rank {} {}: {}", ranks.session.rank(), ranks.session.host(), error.what()));
-      ranks.session.abort(static_cast<int>(code_of_failure(error)));
-    }
-  };
   std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options, devices);
   const std::vector<AllreduceCase> plan = plan_of(options, transports.size());
   options.fault.require_reached(plan.size());
   if (options.dry_run) return list(plan, transports, options, console);
   AllreduceRun run(ranks, options, transports, devices, console);
-  return or_end_all([&] {
+  // Letting go of windows is collective, and where one rank fails the others are elsewhere: nothing
+  // may unwind.
+  try {
     ranks.watchdog.work("making buffers");
     allocate(transports, footprint_of(options), ranks.host);
     ranks.watchdog.end_cell();
     return run.measure(plan);
-  });
+  } catch (const JointRefusal&) {
+    throw;  // on all ranks, before there is any window
+  } catch (const std::exception& error) {
+    end_all(ranks, error);
+  }
 }
 
 }  // namespace scalebench

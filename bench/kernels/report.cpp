@@ -49,10 +49,11 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
  public:
   KernelReporter(KernelReportOptions options, const KernelEntries& entries)
       : options_(std::move(options)), entries_(entries), watch_(options_.device_uuid) {
-    if (options_.out.empty()) return;
+    RecordOptions& record = options_.record;
+    if (record.out.empty()) return;
     constexpr std::uintmax_t kBytesNeeded = 2'000'000;
-    const std::filesystem::path folder = own_folder(options_.out, kBytesNeeded);
-    if (options_.run_id.empty()) options_.run_id = folder.filename().string();
+    const std::filesystem::path folder = own_folder(record.out, kBytesNeeded);
+    if (record.run_id.empty()) record.run_id = folder.filename().string();
     cases_.emplace(folder / kernels_schema().file, kernels_schema().columns);
     samples_.emplace(folder / samples_schema().file, samples_schema().columns);
   }
@@ -75,9 +76,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
     if (runs.empty() || runs.front().run_type != Run::RT_Iteration) return;  // Google's statistics
     const KernelEntry& entry = entries_.at(runs.front().run_name.function_name);
     const Measured measured = this->measured(entry, runs);
-    ++reported_;
-    if (!measured.seconds.empty()) ++measured_;
-    if (entry.status.status == "wrong" || entry.status.status == "failed") ++broken_;
+    outcome_.count(entry.status.status);
     const ResultRow row = row_of(entry, measured);
     print(entry, row);
     if (cases_) {
@@ -88,12 +87,11 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
 
   /// After the last case: of what has been reported.
   ExitCode exit_code() const {
-    if (broken_ > 0) return ExitCode::incomplete;
-    if (begun_ && reported_ == 0) {
-      print_to_stderr("bench_kernels: Google Benchmark reported no repetition\n");
+    if (!begun_) return ExitCode::ok;  // Google only listed the cases.
+    if (outcome_.cases() == 0) {
+      print_line("bench_kernels: Google Benchmark reported no repetition");
     }
-    // Not begun: Google only listed the cases.
-    return measured_ > 0 || !begun_ ? ExitCode::ok : ExitCode::nothing_measured;
+    return outcome_.exit_code();
   }
 
  private:
@@ -130,7 +128,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
 
   ResultRow head_of(const Schema& schema, const KernelCase& one) const {
     ResultRow row(schema);
-    row.set("run_id", options_.run_id);
+    row.set("run_id", options_.record.run_id);
     row.set("case_id", case_id(canonical(one, device_of(one))));
     return row.set("origin", timed_origin(/*crowded=*/false));
   }
@@ -158,8 +156,8 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
   void write_samples(const KernelEntry& entry, const Measured& measured) {
     ResultRow row = head_of(samples_schema(), entry.one);
     row.set("bench", "kernels")
-        .set("launch", options_.launch)
-        .set("round", options_.round)
+        .set("launch", options_.record.launch)
+        .set("round", options_.record.round)
         .set("ranks", 1)
         .set("bytes", entry.one.bytes);
     for (std::size_t i = 0; i < measured.seconds.size(); ++i) {
@@ -185,9 +183,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
   std::optional<CsvWriter> cases_;
   std::optional<CsvWriter> samples_;
   bool begun_ = false;
-  std::size_t reported_ = 0;
-  std::size_t measured_ = 0;
-  std::size_t broken_ = 0;
+  Outcome outcome_;
 };
 
 }  // namespace

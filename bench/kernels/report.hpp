@@ -9,14 +9,12 @@
 
 #include "bench/cli/exit.hpp"
 #include "bench/kernels/cases.hpp"
+#include "bench/program/recorder.hpp"
 
 namespace scalebench {
 
 struct KernelReportOptions {
-  std::string out;     // folder, made if it is missing; empty: write no files
-  std::string run_id;  // empty: the folder's name
-  int launch = 0;
-  int round = 0;
+  RecordOptions record;          // its folder is made if it is missing, and names the run
   std::string format = "table";  // or "csv"
   std::string device;            // name of the device, for rows of its memory
   std::string device_uuid;       // which is watched while its rows are measured

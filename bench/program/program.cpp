@@ -55,8 +55,13 @@ constexpr std::string_view kPlaces = "--places";
 int code_of(ExitCode code) { return static_cast<int>(code); }
 
 /// Other ranks may be inside a collective by now: end them all.
-[[noreturn]] void end_all(const MpiSession& session, const std::string& what, ExitCode code) {
-  say_last(fmt::format("rank {} {}: {}", session.rank(), session.host(), what));
+[[noreturn]] void end_all(const MpiSession& session, const std::exception& error) {
+  const ExitCode code = code_of_failure(error);
+  // A bad data set is met by all ranks alike: rank 0's report ends the others before theirs.
+  if (code == ExitCode::usage && session.rank() != 0) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  say_last(fmt::format("rank {} {}: {}", session.rank(), session.host(), text_of_failure(error)));
   session.abort(code_of(code));
 }
 
@@ -78,13 +83,12 @@ std::optional<int> started_beside_others(int argc, char** argv) {
     const EnvironmentVariables variables = environment_variables(::environ);
     const auto place = process_place(variables);
     if (!place) return std::nullopt;
-    if (const auto code = leave_to_first(*place)) return code_of(*code);
-    const OpenPort port(*place);  // first: the others wait until it is closed, also by a refusal
-    const RankStart start =
-        start_of(own_program(argc, argv), described_cluster("", "", variables), variables);
-    require_way_to(start.settings, *place, variables);
-    print_line(part_of(*place));
-    become_launcher(start);
+    return code_of(with_first(/*quiet=*/false, [&]() -> ExitCode {
+      const RankStart start =
+          start_of(own_program(argc, argv), described_cluster("", "", variables), variables);
+      require_way_to(start.settings, *place, variables);
+      become_launcher(start);
+    }));
   } catch (const std::exception& error) {
     print_line(error.what());
     return code_of(code_of_failure(error));
@@ -156,12 +160,8 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
   } catch (const JointRefusal& error) {
     if (session.rank() == 0) print_line(error.what());
     return code_of(ExitCode::usage);
-  } catch (const UsageError& error) {
-    // A bad data set is met by all ranks alike: rank 0's report ends the others before theirs.
-    if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
-    end_all(session, error.what(), ExitCode::usage);
   } catch (const std::exception& error) {
-    end_all(session, text_of_failure(error), code_of_failure(error));
+    end_all(session, error);
   }
 }
 
@@ -188,11 +188,35 @@ std::string text_of_failure(const std::exception& error) {
   return fmt::format("{}: {}", of_file->path1().string(), of_file->code().message());
 }
 
-std::optional<ExitCode> leave_to_first(const ProcessPlace& place) {
-  if (place.is_first) return std::nullopt;
-  print_line(part_of(place));
-  stay_for_first(place);
-  return ExitCode::ok;
+ExitCode with_first(bool quiet, const std::function<ExitCode()>& work) {
+  const auto place = process_place(environment_variables(::environ));
+  if (!place) return work();
+  if (!place->is_first) {
+    print_line(part_of(*place));
+    stay_for_first(*place);
+    return ExitCode::ok;
+  }
+  const OpenPort port(*place);  // first: the others wait until it is closed, also by a refusal
+  if (!quiet) print_line(part_of(*place));
+  return work();
+}
+
+int guarded(std::string_view who, const std::function<ExitCode()>& work) {
+  keep_standard_streams();
+  heed_file_size_limit();
+  try {
+    return code_of(work());
+  } catch (const std::exception& error) {
+    const ExitCode code = code_of_failure(error);
+    const bool named = code != ExitCode::usage && !who.empty();
+    print_line(fmt::format("{}{}{}", named ? who : "", named ? ": " : "", text_of_failure(error)));
+    return code_of(code);
+  }
+}
+
+void end_all(const Ranks& ranks, const std::exception& error) {
+  ranks.watchdog.give_up();
+  end_all(ranks.session, error);
 }
 
 std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<double> mine) {

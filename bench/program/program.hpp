@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,17 +20,20 @@
 
 namespace scalebench {
 
-struct ProcessPlace;
-
-/// Of a process that a platform started beside others: its exit code, unless it is the first, which
-/// starts the ranks. Says so, and stays for as long as the first where the platform needs that.
-std::optional<ExitCode> leave_to_first(const ProcessPlace& place);
+/// The exit code of `work`, which of the processes that a platform started side by side only the
+/// first does; the others end at once, or when the first has ended where the platform needs that.
+/// Each says its part in one line; `quiet`: the first does not.
+ExitCode with_first(bool quiet, const std::function<ExitCode()>& work);
 
 /// What a program ends with where `error` ended its work: usage, also where a path leads nowhere;
 /// incomplete where the disk is full; else internal.
 ExitCode code_of_failure(const std::exception& error);
 /// What it says then.
 std::string text_of_failure(const std::exception& error);
+
+/// A main without ranks: the exit code of `work`, or of its failure, which is said in one line with
+/// `who`; what is wrong with a command line is said without.
+int guarded(std::string_view who, const std::function<ExitCode()>& work);
 
 // What the user asked for is not valid, and all ranks have found that out together.
 
@@ -58,6 +60,7 @@ class Outcome {
     return (local_seconds() - begin_) / static_cast<double>(cases_) *
            static_cast<double>(cases_left);
   }
+  std::size_t cases() const { return cases_; }
   /// A run in which nothing was measured is never a success.
   ExitCode exit_code() const {
     if (broken_ > 0) return ExitCode::incomplete;
@@ -79,6 +82,10 @@ struct Ranks {
   Watchdog& watchdog;
   bool first() const { return session.rank() == 0; }
 };
+
+/// For a failure of this rank after which nothing may unwind, as other ranks may be inside a
+/// collective: says it, and ends all ranks.
+[[noreturn]] void end_all(const Ranks& ranks, const std::exception& error);
 
 /// Collective: every rank's list, by rank; their lengths may differ.
 std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<double> mine);

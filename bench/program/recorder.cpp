@@ -45,6 +45,10 @@ void add_record_options(CLI::App& app, RecordOptions& options) {
   app.add_flag("--places", options.places,
                "say on which host and with which libraries each rank runs, and stop")
       ->group(kRecording);
+  add_study_words(app, options);
+}
+
+void add_study_words(CLI::App& app, RecordOptions& options) {
   app.add_option("--run-id", options.run_id, "set by scalebench: the study that this belongs to")
       ->group("");
   app.add_option("--launch", options.launch, "set by scalebench: number of this start")->group("");

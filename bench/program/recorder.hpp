@@ -30,6 +30,8 @@ struct RecordOptions {
   bool emulated = false;  // what is measured stands for something else; else ranks and cores say it
 };
 void add_record_options(CLI::App& app, RecordOptions& options);
+/// Of these the words that a study adds, which no help shows: --run-id, --launch and --round.
+void add_study_words(CLI::App& app, RecordOptions& options);
 
 class Recorder {
  public:
