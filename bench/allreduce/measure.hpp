@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "bench/allreduce/options.hpp"
-#include "bench/program/card_watch.hpp"
 #include "bench/program/watchdog/watchdog.hpp"
 #include "kernels/buffer.hpp"
 
@@ -143,9 +142,8 @@ class AllreduceVerifier {
 struct AllreduceResult {
   std::string status = "ok";  // ok, skipped, wrong
   std::string note;
-  std::vector<std::size_t> wrong = {};   // elements of each rank, before or after timing
-  Timing timing = {};                    // empty unless ok
-  std::vector<DeviceSpell> spells = {};  // of the cards, by repetition; empty: nothing watched
+  std::vector<std::size_t> wrong = {};  // elements of each rank, before or after timing
+  Timing timing = {};                   // empty unless ok
 
   std::size_t all_wrong() const {
     return std::accumulate(wrong.begin(), wrong.end(), std::size_t{0});

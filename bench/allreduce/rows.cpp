@@ -10,7 +10,6 @@
 
 #include "bench/machine/environment.hpp"
 #include "bench/measure/statistics.hpp"
-#include "bench/program/card_watch.hpp"
 #include "bench/record/columns.hpp"
 #include "collectives/control.hpp"
 
@@ -128,7 +127,6 @@ ResultRow sample_of(ResultRow head, const AllreduceResult& result, std::size_t i
   const Repetition& repetition = result.timing.repetitions[index];
   head.set("repetition", index).set("seconds", repetition.seconds);
   head.set("skew_seconds", repetition.skew_seconds).set("slowest_rank", repetition.slowest_rank);
-  if (!result.spells.empty()) set_spell(head, result.spells[index]);
   return head;
 }
 

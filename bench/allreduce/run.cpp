@@ -50,9 +50,7 @@ class AllreduceRun {
                  all_gather(ranks.host, ranks.session.host()),
                  devices_of(ranks, transports, devices)},
         timer_(ranks.host),
-        verifier_(ranks.host, options.max_bytes),
-        device_watch_(uses_devices(transports) ? devices.uuid_of(ranks.session.rank())
-                                               : std::string()) {}
+        verifier_(ranks.host, options.max_bytes) {}
 
   /// Collective. Measures the plan and returns the program's exit code.
   ExitCode measure(const std::vector<AllreduceCase>& plan) {
@@ -121,16 +119,6 @@ class AllreduceRun {
     ranks_.watchdog.end_cell();
   }
 
-  void join_device(const LaunchTransport& transport, AllreduceResult& result) {
-    if (transport.place.memory == Memory::host || result.timing.repetitions.empty()) return;
-    std::vector<TimeSpan> spans;
-    for (const Repetition& repetition : result.timing.repetitions) {
-      const GlobalClock& clock = timer_.clock();
-      spans.push_back({clock.local_of(repetition.start), clock.local_of(repetition.end)});
-    }
-    result.spells = worst_spells(ranks_.host, device_watch_.spells(spans));
-  }
-
   void measure_case(const AllreduceCase& one, std::size_t number,
                     const std::function<double()>& begin_part) {
     const ProfilerRange range(title(one).c_str());
@@ -151,7 +139,6 @@ class AllreduceRun {
     if (takes_turns()) here.next_part = begin_part;
     AllreduceResult result = measure_allreduce(here, one, method_);
     result.note += (result.note.empty() || note.empty() ? "" : "; ") + note;
-    join_device(transport, result);
     write(one, result);
   }
 
@@ -205,7 +192,6 @@ class AllreduceRun {
   AllreduceRowContext context_;
   CollectiveTimer timer_;
   AllreduceVerifier verifier_;
-  DeviceWatch device_watch_;  // this rank's card, where a transport uses it
   std::unique_ptr<AllreduceReport> report_;
   std::vector<Learned> learned_;
   std::vector<std::optional<AllreduceBound>> bounds_;  // by transport; host memory only

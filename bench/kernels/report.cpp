@@ -99,7 +99,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
   struct Measured {
     std::vector<double> seconds;  // by repetition
     std::vector<double> enqueue_seconds;
-    std::vector<DeviceSpell> spells;  // by repetition; empty: not watched
+    CardSummary card;
   };
   Measured measured(const KernelEntry& entry, const std::vector<Run>& runs) {
     Measured measured;
@@ -118,7 +118,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
       spans.push_back(look->span);
       measured.enqueue_seconds.push_back(look->enqueue_seconds);
     }
-    measured.spells = watch_.spells(spans);
+    measured.card = watch_.during(spans);
     return measured;
   }
 
@@ -149,7 +149,7 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
     if (!measured.enqueue_seconds.empty()) {
       row.set("enqueue_seconds", median_of(measured.enqueue_seconds));
     }
-    set_spells(row, measured.spells);
+    set_card(row, measured.card);
     return row;
   }
 
@@ -162,7 +162,6 @@ class KernelReporter final : public benchmark::BenchmarkReporter {
         .set("bytes", entry.one.bytes);
     for (std::size_t i = 0; i < measured.seconds.size(); ++i) {
       row.set("repetition", i).set("seconds", measured.seconds[i]);
-      if (!measured.spells.empty()) set_spell(row, measured.spells[i]);
       samples_->append(row.cells());
     }
   }

@@ -16,9 +16,6 @@ namespace scalebench {
 
 // Why a card's clocks are where they are, from the driver's bits (nvmlClocksEventReason…).
 
-/// "sw_power_cap;hw_thermal_slowdown", or "none".
-std::string throttle_reasons(std::uint64_t bits);
-
 /// Slower than its settings allow: by power, heat or the board. Idling, and clocks that somebody
 /// has set, are no throttling.
 bool is_throttled(std::uint64_t bits);

@@ -172,13 +172,6 @@ TEST(Nvml, WithoutALibraryThereAreNoDevices) {
   EXPECT_THAT(nvml.find("GPU-c0000000-0000-0000-0000-000000000000").card, IsNull());
 }
 
-TEST(ClockReasons, NameWhatSlowsACardDown) {
-  EXPECT_EQ(throttle_reasons(0), "none");
-  EXPECT_EQ(throttle_reasons(0x1), "gpu_idle");
-  EXPECT_EQ(throttle_reasons(0x44), "sw_power_cap;hw_thermal_slowdown");
-  EXPECT_EQ(throttle_reasons(0x8000), "other");
-}
-
 TEST(ClockReasons, TellThrottlingFromIdlingAndPowerFromHeat) {
   for (const std::uint64_t bits : {0x0U, 0x1U, 0x2U, 0x10U, 0x100U, 0x8000U}) {
     EXPECT_FALSE(is_throttled(bits)) << bits;

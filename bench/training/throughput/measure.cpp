@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <fstream>
 #include <memory>
@@ -80,23 +81,35 @@ class StepTimer {
 constexpr double kRoundSeconds = 0.5;
 
 /// Steps until the round's time is over on this rank, at least one. Returns why memory was not
-/// enough, or nothing.
+/// enough, or nothing. `span`: when they were made.
 std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer,
-                      std::vector<double>& seconds, double& ended) {
+                      std::vector<double>& seconds, TimeSpan& span) {
   ranks.watchdog.enter();  // the ranks make unequal numbers of steps, and equally many rounds
   ranks.host.barrier();
-  const double end = local_seconds() + kRoundSeconds;
+  span.begin = local_seconds();
   const std::string lack = lack_of_memory(ranks, [&] {
     timer.begin();
     do {
       trainer.train_step();
       timer.step_enqueued();
-    } while (local_seconds() < end);
+    } while (local_seconds() < span.begin + kRoundSeconds);
     timer.end(seconds);
-    ended = local_seconds();
+    span.end = local_seconds();
   });
   ranks.watchdog.leave();
   return lack;
+}
+
+/// Collective: by rank.
+std::vector<CardSummary> all_cards(Communicator& host, const CardSummary& mine) {
+  const std::array numbers{mine.clock_mhz, mine.throttled_share, mine.power_capped_share,
+                           mine.watts};
+  const std::vector<double> all = all_gather(host, numbers);
+  std::vector<CardSummary> cards;
+  for (std::size_t i = 0; i < all.size(); i += numbers.size()) {
+    cards.push_back({all[i], all[i + 1], all[i + 2], all[i + 3]});
+  }
+  return cards;
 }
 
 }  // namespace
@@ -188,11 +201,11 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   Trainer& trainer = *held;
   StepTimer timer(options.training.trainer.device);
   std::vector<double> warm_up;
-  double ended = 0;
+  TimeSpan span;
   ranks.watchdog.cell(title);
   ranks.watchdog.expect(kRoundSeconds + first_seconds);
   do {
-    if (fails([&] { return run_round(ranks, trainer, timer, warm_up, ended); })) return result;
+    if (fails([&] { return run_round(ranks, trainer, timer, warm_up, span); })) return result;
   } while (!all_agree(ranks.host, warm_up.size() > kStepsBeforeGraph));
 
   const auto wanted = static_cast<std::size_t>(options.steps);
@@ -202,13 +215,11 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   double begin = local_seconds();
   while (true) {
     begin += begin_in_turn(ranks, title, kRoundSeconds + first_seconds);
-    if (fails([&] { return run_round(ranks, trainer, timer, mine, ended); })) return result;
-    append_spans(std::span(mine).subspan(spans.size()), ended, spans);
+    if (fails([&] { return run_round(ranks, trainer, timer, mine, span); })) return result;
+    spans.push_back(span);
     const bool all_have_steps = all_agree(ranks.host, wanted > 0 && mine.size() >= wanted);
-    if (wanted > 0 && mine.size() > wanted) {  // and went on, beside a rank that had not its own
-      mine.resize(wanted);
-      spans.resize(wanted);
-    }
+    // A rank goes on beside one that has not its own yet.
+    if (wanted > 0 && mine.size() > wanted) mine.resize(wanted);
     const bool all_narrow = all_agree(ranks.host, is_narrow(summarise(mine), kTarget));
     // Rank 0's clock decides, so that no rank leaves alone.
     double elapsed = local_seconds() - begin;
@@ -219,7 +230,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     result.failure = joint_failure(ranks.host, trainer.failure());
     result.remarks = trainer.remarks();
     result.step_seconds = gather_lists(ranks.host, std::move(mine));
-    result.spells = all_spells(ranks.host, watch.spells(spans));
+    result.cards = all_cards(ranks.host, watch.during(spans));
     return result;
   }
 }

@@ -59,7 +59,7 @@ struct ThroughputResult {
   TrainerOptions trainer;                         // as resolved, this rank's
   double forward_flops = 0;                       // of one image
   std::vector<std::vector<double>> step_seconds;  // by rank, in measured order; on every rank
-  std::vector<std::vector<DeviceSpell>> spells;   // by rank and step; empty: no card is watched
+  std::vector<CardSummary> cards;                 // by rank
   std::string failure;          // why there is nothing, or nothing valid, in step_seconds
   bool out_of_memory = false;   // that is why
   bool too_few_images = false;  // or that: a step takes more than the data set has

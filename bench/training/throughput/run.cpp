@@ -101,7 +101,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
     if (summaries.size() > 1) {
       ResultRow& row = rows.emplace_back(row_for(head, result, summaries[rank]));
       row.set("rank", rank);
-      set_spells(row, result.spells[rank]);
+      set_card(row, result.cards[rank]);
       set_joules(row);
       set_utilisation(row, result, roofline, rank, 1);
     }
@@ -114,7 +114,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   all.set("rank", "all");
   all.set("images_per_s", images);
   all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
-  set_spells_of_cards(all, result.spells);
+  set_card(all, mean_of(result.cards));
   set_joules(all);
   set_utilisation(all, result, roofline, 0, summaries.size());
   rows.push_back(all);
@@ -147,7 +147,6 @@ std::vector<ResultRow> samples_of(const ThroughputOptions& options, const Throug
       ResultRow& row = rows.emplace_back(head);
       row.set("rank", rank).set("repetition", i).set("seconds", result.step_seconds[rank][i]);
       row.set("samples", result.trainer.batch);
-      if (!result.spells[rank].empty()) set_spell(row, result.spells[rank][i]);
     }
   }
   return rows;

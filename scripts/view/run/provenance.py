@@ -133,7 +133,7 @@ def throttled(run: Path) -> str:
         return ""
     most, by_power = max(row.number("throttled_share") for row in rows), any(row.number("power_capped_share") > 0 for row in rows)
     why = " Its power limit was a reason." if by_power else ""
-    return f"A GPU was throttled in {len(rows)} row{'s' if len(rows) != 1 else ''}, in up to {percent(most)} of the repetitions.{why}"
+    return f"A GPU was throttled in {len(rows)} row{'s' if len(rows) != 1 else ''}, in up to {percent(most)} of the looks at it.{why}"
 
 
 def skipped(run: Path) -> list[str]:

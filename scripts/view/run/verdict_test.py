@@ -86,7 +86,7 @@ class VerdictTest(unittest.TestCase):
             gpu = {"throttled_share": share, "power_capped_share": share, "gpu_watts": 697.8, "gpu_joules_per_image": 0.0809, "mfu_published": 0.214}
             write_csv(self.run_folder, "throughput.csv", [{**step, **gpu}])
             for text in self.both():
-                self.assertEqual("A GPU was throttled in 1 row, in up to 50.0\u00a0% of the repetitions. Its power limit" in text, warned)
+                self.assertEqual("A GPU was throttled in 1 row, in up to 50.0\u00a0% of the looks at it. Its power limit" in text, warned)
             self.assertIn(f'<div class="verdict{" warn" if warned else ""}">', self.both()[0])
             table = str(throughput(self.run_folder))
             for words in ("697.8", "698", "0.0809", "21.4", f"{100 * share:.1f}"):
