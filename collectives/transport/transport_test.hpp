@@ -59,12 +59,12 @@ inline void expect_marks_tell_of_calls(Communicator& ranks) {
   Buffer numbers(2, DType::int32);
   const Span out = numbers.span().part(0, 1), in = numbers.span().part(1, 1);
   const int p = ranks.size(), next = (ranks.rank() + 1) % p, last = (ranks.rank() + p - 1) % p;
-  std::uint64_t begun = 0;
+  std::uint64_t moves = 0;
   const auto expect_told = [&](std::string_view what) {
     const CallMarks::Count count = marks.read();
-    EXPECT_GT(count.begun, begun) << what;
-    EXPECT_EQ(count.begun, count.ended) << what;
-    begun = count.begun;
+    EXPECT_GT(count.moves, moves) << what;
+    EXPECT_FALSE(count.inside()) << what;
+    moves = count.moves;
   };
   ranks.barrier();
   expect_told("barrier");
@@ -78,7 +78,7 @@ inline void expect_marks_tell_of_calls(Communicator& ranks) {
   }
   ranks.set_marks(before);
   ranks.barrier();
-  EXPECT_EQ(marks.read().begun, begun);
+  EXPECT_EQ(marks.read().moves, moves);
 }
 
 /// pending() is false before a message and after it, and becomes true once it is under way, from

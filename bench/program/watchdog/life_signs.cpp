@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/watchdog/life_signs.hpp"
 
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdint>
-#include <sstream>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -20,41 +19,18 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-/// A short file of /proc; its size is what reading it adds to what this thread has read.
-class ProcText {
- public:
-  explicit ProcText(const char* path) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return;
-    size_ = read(file, text_.data(), text_.size() - 1);
-    close(file);
-  }
-  const char* text() const { return text_.data(); }
-  std::int64_t size() const { return size_ > 0 ? size_ : 0; }
-
-  /// Of an `io` file: what has gone through read, write and their like, on every file system, and
-  /// not through send and recv.
-  std::int64_t bytes() const {
-    std::istringstream words(text());
-    std::string rchar, wchar;
-    std::int64_t in = 0, out = 0;
-    return words >> rchar >> in >> wchar >> out ? in + out : 0;
-  }
-
- private:
-  std::array<char, 512> text_{};
-  ssize_t size_ = 0;
-};
-
-/// By all other threads so far; 0 where the system does not tell.
-std::int64_t bytes_of_others() {
-  const ProcText mine("/proc/thread-self/io");
-  return ProcText("/proc/self/io").bytes() - mine.bytes() - mine.size();
+/// Of the main thread, what has gone through read, write and their like, on every file system, and
+/// not through send and recv; 0 where the system does not tell.
+std::int64_t bytes_of_main_thread() {
+  std::ifstream words(fmt::format("/proc/self/task/{}/io", getpid()));
+  std::string rchar, wchar;
+  std::int64_t in = 0, out = 0;
+  return words >> rchar >> in >> wchar >> out ? in + out : 0;
 }
 
 /// Of the main thread: on a processor, or waiting for one.
 double runnable_seconds() {
-  std::istringstream words(ProcText("/proc/self/schedstat").text());
+  std::ifstream words("/proc/self/schedstat");
   std::int64_t ran = 0, waited = 0;
   words >> ran >> waited;
   return 1e-9 * static_cast<double>(ran + waited);
@@ -70,7 +46,7 @@ bool LifeSigns::any() {
   const double least = kShare * (now - std::exchange(looked_, now));
   const double computed = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   const double runnable = runnable_seconds();
-  const std::int64_t bytes = bytes_of_others();
+  const std::int64_t bytes = bytes_of_main_thread();
   const long blocks = usage.ru_inblock + usage.ru_oublock;
   const bool computes = computed - std::exchange(computed_, computed) > least;
   const bool wants = runnable - std::exchange(runnable_, runnable) > least;

@@ -9,11 +9,11 @@ namespace scalebench {
 
 class LifeSigns {
  public:
-  /// Since the last call, not counting the calling thread's reads and writes: bytes were read or
-  /// written by system calls, or blocks of a file came from a disk or go there (also by memory that
-  /// is mapped); or, for a twentieth of the time, which is more than a watchdog needs itself,
-  /// threads were on a processor or the main thread was, or waited for its turn: where many ranks
-  /// share a core, each has less than a twentieth of it.
+  /// Since the last call: the main thread, which is not to be the calling one, read or wrote bytes
+  /// by system calls, or blocks of a file came from a disk or go there (also by memory that is
+  /// mapped); or, for a twentieth of the time, which is more than a watchdog needs itself, threads
+  /// were on a processor or the main thread was, or waited for its turn: where many ranks share a
+  /// core, each has less than a twentieth of it.
   bool any();
 
  private:

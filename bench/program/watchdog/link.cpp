@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -21,7 +20,6 @@
 #include <cstring>
 #include <memory>
 #include <random>
-#include <sstream>
 #include <type_traits>
 #include <utility>
 
@@ -32,91 +30,83 @@
 namespace scalebench {
 namespace {
 
-static_assert(std::is_trivially_copyable_v<WatchdogMessage>);
+static_assert(std::is_trivially_copyable_v<WatchdogMessage> &&
+              std::is_trivially_copyable_v<WatchdogInvitation>);
 
 constexpr double kLastSeconds = 1;  // in which rank 0 still waits, so as not to give up first
-constexpr const char* kLoopback = "127.0.0.1";
 
 int milliseconds(double seconds) {
   return static_cast<int>(std::ceil(1e3 * std::clamp(seconds, 0.0, 1e6)));
-}
-
-/// "10.0.0.1", "fd00::1"; empty for what is neither.
-std::string numeric(const sockaddr* address) {
-  std::array<char, NI_MAXHOST> text{};
-  const bool is_six = address->sa_family == AF_INET6;
-  const int error = getnameinfo(address, is_six ? sizeof(sockaddr_in6) : sizeof(sockaddr_in),
-                                text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
-  return error == 0 ? text.data() : "";
-}
-
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-/// Null for what is no number.
-Addresses resolve(const std::string& address, int port) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
-  return {error == 0 ? found : nullptr, &freeaddrinfo};
 }
 
 Descriptor tcp_socket(int family) {
   return Descriptor(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-/// Of all interfaces that are up, without what is valid on one link only.
-std::vector<std::string> own_addresses() {
-  ifaddrs* first = nullptr;
-  if (getifaddrs(&first) != 0) return {};
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
-  std::vector<std::string> addresses;
-  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) continue;
-    const sa_family_t family = one->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    const std::string address = numeric(one->ifa_addr);
-    if (!address.empty() && address.find('%') == std::string::npos) addresses.push_back(address);
-  }
-  return addresses;
+/// In network order, whatever the family.
+in_port_t& port_of(sockaddr_storage& address) {
+  return address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                       : reinterpret_cast<sockaddr_in&>(address).sin_port;
 }
 
-/// Where rank 0 waits for the others: one port at these addresses.
-struct Invitation {
-  std::uint64_t token = 0;
-  int port = 0;
-  std::vector<std::string> addresses;
-
-  std::string text() const {
-    return fmt::format("{} {} {}", token, port, fmt::join(addresses, " "));
+/// Whether a process in another place may come to it: it is not of a loopback or of one link only.
+bool is_reachable(const sockaddr& address) {
+  if (address.sa_family == AF_INET6) {
+    const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    return !IN6_IS_ADDR_LOOPBACK(&six) && !IN6_IS_ADDR_LINKLOCAL(&six);
   }
-  static Invitation parse(const std::string& text) {
-    Invitation one;
-    std::istringstream in(text);
-    in >> one.token >> one.port;
-    for (std::string address; in >> address;) one.addresses.push_back(address);
-    return one;
-  }
-};
+  const in_addr& four = reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  return address.sa_family == AF_INET && ntohl(four.s_addr) >> 24U != IN_LOOPBACKNET;
+}
 
-/// Listens on a port of the system's choice; not open where that cannot be.
-Descriptor listen_at(const std::string& address, int& port) {
-  const Addresses at = resolve(address, 0);
-  Descriptor fd = at ? tcp_socket(at->ai_family) : Descriptor();
+/// Adds the addresses of all interfaces that are up.
+void add_own_addresses(WatchdogInvitation& invitation) {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, &freeifaddrs);
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) continue;
+    if (!is_reachable(*one->ifa_addr) || invitation.count == invitation.addresses.size()) continue;
+    const bool is_six = one->ifa_addr->sa_family == AF_INET6;
+    std::memcpy(&invitation.addresses[invitation.count++], one->ifa_addr,
+                is_six ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+  }
+}
+
+/// Listens on a port of the system's choice, which `address` then has; not open where that cannot
+/// be.
+Descriptor listen_at(sockaddr_storage& address) {
+  Descriptor fd = tcp_socket(address.ss_family);
   if (!fd.is_open()) return fd;
   const int both = 0;  // families, at "::"
   setsockopt(fd.number(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof(both));
-  sockaddr_storage bound{};
-  socklen_t length = sizeof(bound);
-  if (bind(fd.number(), at->ai_addr, at->ai_addrlen) != 0 || listen(fd.number(), SOMAXCONN) != 0 ||
-      getsockname(fd.number(), reinterpret_cast<sockaddr*>(&bound), &length) != 0) {
-    return Descriptor();
+  auto* const at = reinterpret_cast<sockaddr*>(&address);
+  socklen_t length = sizeof(address);
+  const bool listens = bind(fd.number(), at, length) == 0 && listen(fd.number(), SOMAXCONN) == 0 &&
+                       getsockname(fd.number(), at, &length) == 0;
+  return listens ? std::move(fd) : Descriptor();
+}
+
+/// Opens a door on the loopback alone, or on all addresses, and invites to it.
+Descriptor open_door(bool on_loopback, WatchdogInvitation& invitation) {
+  sockaddr_storage at{};  // the family's "any"
+  at.ss_family = on_loopback ? AF_INET : AF_INET6;
+  if (on_loopback) {
+    reinterpret_cast<sockaddr_in&>(at).sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    invitation.addresses[invitation.count++] = at;
+  } else {
+    add_own_addresses(invitation);
   }
-  port = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
-                                           : reinterpret_cast<sockaddr_in&>(bound).sin_port);
-  return fd;
+  Descriptor door = listen_at(at);
+  if (!door.is_open() && !on_loopback) {
+    at = {};
+    at.ss_family = AF_INET;
+    door = listen_at(at);
+  }
+  for (std::size_t i = 0; i < invitation.count; ++i) {
+    port_of(invitation.addresses[i]) = port_of(at);
+  }
+  return door;
 }
 
 bool is_hello(const WatchdogMessage& message, std::uint64_t token) {
@@ -144,10 +134,9 @@ void allow_open_files(std::size_t ranks) {
 }
 
 /// Accepts until every rank has come with the token, or time is up. Who says anything else is sent
-/// away; of those who say nothing the oldest make room for others.
+/// away.
 void accept_ranks(const Descriptor& door, std::uint64_t token, double deadline,
                   std::vector<WatchdogLink>& links) {
-  constexpr std::size_t kMostStrangers = 16;
   std::vector<WatchdogLink> visitors;
   std::vector<bool> came(links.size());  // once, also where the connection has ended since
   std::size_t missing = links.size() - 1;
@@ -173,7 +162,6 @@ void accept_ranks(const Descriptor& door, std::uint64_t token, double deadline,
     while (waiting[0].revents != 0) {
       Descriptor fd(accept4(door.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!fd.is_open()) break;
-      if (visitors.size() >= missing + kMostStrangers) visitors.erase(visitors.begin());
       visitors.emplace_back(std::move(fd));
     }
   }
@@ -181,13 +169,14 @@ void accept_ranks(const Descriptor& door, std::uint64_t token, double deadline,
 
 /// The first of rank 0's addresses that answers with the token. All are tried at once: one behind a
 /// firewall swallows all time that it is given.
-WatchdogLink connect_to(const Invitation& invitation, int rank, double deadline) {
+WatchdogLink connect_to(const WatchdogInvitation& invitation, int rank, double deadline) {
   std::vector<WatchdogLink> tries;
-  for (const std::string& address : invitation.addresses) {
-    const Addresses found = resolve(address, invitation.port);
-    Descriptor fd = found ? tcp_socket(found->ai_family) : Descriptor();
+  for (std::size_t i = 0; i < invitation.count; ++i) {
+    const sockaddr_storage& address = invitation.addresses[i];
+    Descriptor fd = tcp_socket(address.ss_family);
     if (!fd.is_open()) continue;
-    const int refused = connect(fd.number(), found->ai_addr, found->ai_addrlen);
+    const int refused =
+        connect(fd.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
     if (refused == 0 || errno == EINPROGRESS) tries.emplace_back(std::move(fd));
   }
   std::vector<bool> greeted(tries.size());
@@ -276,29 +265,14 @@ WatchdogLinks link_to_first_rank(Communicator& host, double seconds) {
   const std::vector<std::string> places = all_gather(host, own_place());
   const auto me = static_cast<std::size_t>(host.rank());
   Descriptor door;
-  Invitation invitation;
+  WatchdogInvitation invitation;
   if (me == 0) {
     allow_open_files(ranks);
     std::random_device random;
     invitation.token = (std::uint64_t{random()} << 32U) | random();
-    const bool alone = std::ranges::count(places, places[0]) == std::ssize(places);
-    if (!alone) {
-      invitation.addresses = own_addresses();
-      door = listen_at("::", invitation.port);
-      if (!door.is_open()) door = listen_at("0.0.0.0", invitation.port);
-    } else {
-      invitation.addresses = {kLoopback};
-      door = listen_at(kLoopback, invitation.port);
-    }
+    door = open_door(std::ranges::count(places, places[0]) == std::ssize(places), invitation);
   }
-  invitation = Invitation::parse(broadcast_text(host, invitation.text(), 0));
-  // What is at a loopback elsewhere is somebody else.
-  if (places[me] != places[0]) {
-    std::erase_if(invitation.addresses, [](const std::string& address) {
-      return address.starts_with("127.") || address == "::1";
-    });
-  }
-
+  broadcast_bytes(host, std::as_writable_bytes(std::span(&invitation, 1)), 0);
   std::vector<WatchdogLink> links(me == 0 ? ranks : 1);
   const double deadline = watchdog_seconds() + seconds;
   if (me == 0 && door.is_open()) {

@@ -3,6 +3,10 @@
 // whole messages, never blocks, and raises no signal.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -21,6 +25,13 @@ struct WatchdogMessage {
   Kind kind = Kind::progress;
   std::int32_t rank = 0;
   RankProgress progress;
+};
+
+/// Where rank 0 waits for the others. Sent as it lies in memory.
+struct WatchdogInvitation {
+  std::uint64_t token = 0;  // of this run
+  std::size_t count = 0;    // of the addresses, each with the port
+  std::array<sockaddr_storage, 32> addresses{};
 };
 
 class WatchdogLink {

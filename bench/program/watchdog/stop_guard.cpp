@@ -5,18 +5,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -60,71 +60,47 @@ void look_like_nobody(int argc, char** argv) {
   }
 }
 
-/// What the parent closes is to be closed for others, too: `kept` becomes the only file but stderr.
-void close_all_but(int kept) {
-  dup2(kept, STDIN_FILENO);
-  close(STDOUT_FILENO);
-  close_range(STDERR_FILENO + 1, UINT_MAX, 0);
-}
-
 [[noreturn]] void guard(pid_t parent, const char* path, std::string_view words,
-                        std::chrono::milliseconds every) {
-  bool watching = true;
-  int looks = 0;
-  while (true) {
-    pollfd waits{STDIN_FILENO, POLLIN, 0};
-    const int ready = poll(&waits, 1, watching ? static_cast<int>(every.count()) : -1);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready != 0) {
-      const bool told = read(STDIN_FILENO, &watching, sizeof watching) == sizeof watching;
-      if (!told) _exit(0);  // it has ended
-      looks = 0;
-      continue;
-    }
-    looks = is_stopped(path) ? looks + 1 : 0;
-    if (looks < StopGuard::kLooks) continue;
-    static_cast<void>(!write(STDERR_FILENO, words.data(), words.size()));
-    kill(parent, SIGKILL);
-    _exit(0);
+                        std::chrono::milliseconds every, const std::atomic<bool>& watches) {
+  for (int looks = 0; looks < StopGuard::kLooks;) {
+    poll(nullptr, 0, static_cast<int>(every.count()));
+    looks = watches && is_stopped(path) ? looks + 1 : 0;
   }
+  static_cast<void>(!write(STDERR_FILENO, words.data(), words.size()));
+  kill(parent, SIGKILL);
+  _exit(0);
 }
 
 }  // namespace
 
 StopGuard::StopGuard(int argc, char** argv, std::chrono::milliseconds every) {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
+  void* const page = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  watches_ = new (page) std::atomic<bool>(true);
   const pid_t parent = getpid();
   const std::string path = fmt::format("/proc/{}/stat", parent);
   const std::string words =
       fmt::format("{} (process {}) is stopped: it is ended\n", name_of_this_process(), parent);
   child_ = fork();
-  if (child_ == 0) {
-    close_all_but(ends[0]);
-    setsid();  // what ends or stops the rank's group is not meant for it
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
-    look_like_nobody(argc, argv);
-    guard(parent, path.c_str(), words, every);
-  }
-  close(ends[0]);
-  if (child_ < 0) {
-    close(ends[1]);
-    return;
-  }
-  socket_ = ends[1];
+  if (child_ != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);  // it has ended before that
+  close(STDIN_FILENO);
+  close(STDOUT_FILENO);  // whose end a launcher waits for
+  setsid();              // what ends or stops the rank's group is not meant for it
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_IGN);
+  look_like_nobody(argc, argv);
+  guard(parent, path.c_str(), words, every, *watches_);
 }
 
 StopGuard::~StopGuard() {
-  if (child_ < 0) return;
-  close(socket_);
-  kill(child_, SIGKILL);  // it may be stopped itself
-  while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  if (child_ > 0) {
+    kill(child_, SIGKILL);  // it may be stopped itself
+    while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
-}
-
-void StopGuard::tell(bool watches) const {
-  // No SIGPIPE where the child is gone.
-  if (socket_ >= 0) static_cast<void>(send(socket_, &watches, sizeof watches, MSG_NOSIGNAL));
+  if (watches_ != nullptr) munmap(watches_, sizeof(*watches_));
 }
 
 }  // namespace scalebench

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 
 namespace scalebench {
@@ -24,11 +25,11 @@ class StopGuard {
   StopGuard(const StopGuard&) = delete;
   StopGuard& operator=(const StopGuard&) = delete;
 
-  /// While it lives the child sleeps: the watchdog sees more.
+  /// While it lives the child does not look: the watchdog sees more.
   class Rest {
    public:
-    explicit Rest(const StopGuard& guard) : guard_(guard) { guard_.tell(false); }
-    ~Rest() { guard_.tell(true); }
+    explicit Rest(const StopGuard& guard) : guard_(guard) { guard_.watch(false); }
+    ~Rest() { guard_.watch(true); }
     Rest(const Rest&) = delete;
     Rest& operator=(const Rest&) = delete;
 
@@ -37,9 +38,12 @@ class StopGuard {
   };
 
  private:
-  void tell(bool watches) const;
+  void watch(bool watches) const {
+    if (watches_ != nullptr) *watches_ = watches;
+  }
 
-  int socket_ = -1;
+  std::atomic<bool>* watches_ =
+      nullptr;  // in memory that is the child's, too; null: nobody watches
   pid_t child_ = -1;
 };
 

@@ -13,10 +13,66 @@
 namespace scalebench {
 namespace {
 
+constexpr double kSlowBytesPerSecond = 1e9;  // of a message; a hundred times as long is waited
+
+}  // namespace
+
+ProgressMarks::ProgressMarks(double limit_seconds, bool stretches, double patience,
+                             const CallMarks* calls)
+    : limit_seconds_(limit_seconds), stretches_(stretches), patience_(patience), calls_(calls) {
+  cell_.limit_seconds = least_seconds();
+}
+
+double ProgressMarks::least_seconds() const {
+  return (cell_.shows_life() ? patience_ : 1) * limit_seconds_;
+}
+
+void ProgressMarks::begin(std::string_view name, Stage stage) {
+  const std::lock_guard lock(mutex_);
+  ++cell_.cells;
+  cell_.moves_before = moves();
+  cell_.stage = stage;
+  cell_.limit_seconds = least_seconds();
+  const std::size_t length = name.copy(cell_.name, sizeof(cell_.name) - 1);
+  cell_.name[length] = '\0';
+}
+
+void ProgressMarks::end_cell() {
+  const std::lock_guard lock(mutex_);
+  cell_.stage = Stage::between;
+  cell_.limit_seconds = least_seconds();
+}
+
+void ProgressMarks::expect(double operation_seconds) {
+  if (!stretches_) return;
+  const std::lock_guard lock(mutex_);
+  cell_.limit_seconds = std::max(least_seconds(), kLimitOverExpected * operation_seconds);
+}
+
+RankProgress ProgressMarks::read() const {
+  const std::lock_guard lock(mutex_);
+  RankProgress progress = cell_;
+  progress.moves = moves();
+  if (calls_ == nullptr) return progress;
+  const CallMarks::Count calls = calls_->read();
+  progress.calls = calls.moves;
+  // One that works waits for others now, and its limit is that of a span.
+  if (progress.shows_life() && calls.inside()) {
+    progress.waits = 1;
+    progress.limit_seconds = limit_seconds_;
+    const double expected = static_cast<double>(calls.bytes) / kSlowBytesPerSecond;
+    if (stretches_)
+      progress.limit_seconds = std::max(limit_seconds_, kLimitOverExpected * expected);
+  }
+  return progress;
+}
+
+namespace {
+
 /// Ranks can be compared by it. Not by their calls, of which some make more than others.
 auto place_of(const RankProgress& progress) {
   const bool ended = progress.stage == Stage::between;
-  return std::tuple(progress.cells, progress.entered, progress.left, ended);
+  return std::tuple(progress.cells, progress.moves, ended);
 }
 
 /// ` in "allreduce ring float 1 MiB" (operation 17 of the cell)`
@@ -24,11 +80,11 @@ std::string where(const RankProgress& progress) {
   if (progress.cells == 0) return " before its first cell";
   if (progress.stage == Stage::between) return fmt::format(" after \"{}\"", progress.name);
   if (progress.stage != Stage::cell) return fmt::format(" in \"{}\"", progress.name);
-  const std::uint64_t operation = progress.entered - progress.entered_before;
+  const std::uint64_t operation = (progress.moves + 1) / 2 - (progress.moves_before + 1) / 2;
   std::string operations = "before its first operation";
   if (operation > 0) {
-    operations = fmt::format("{}operation {} of the cell",
-                             progress.entered > progress.left ? "" : "after ", operation);
+    operations = fmt::format("{}operation {} of the cell", progress.moves % 2 == 1 ? "" : "after ",
+                             operation);
   }
   return fmt::format(" in \"{}\" ({})", progress.name, operations);
 }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is to blame when nothing moves, from what each rank last told of itself, and the line that
-// says so.
+// What a rank is at and how far it came, as its main thread marks it and its watchdog reads it; and
+// who is to blame when nothing moves, from what each rank last told of itself.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "collectives/call_marks.hpp"
 
 namespace scalebench {
 
@@ -20,14 +25,13 @@ enum class Stage : std::uint64_t {
 
 /// How far a rank has come. Sent between ranks as it lies in memory.
 struct RankProgress {
-  std::uint64_t cells = 0;  // cells, spans and works begun so far
-  std::uint64_t entered = 0;
-  std::uint64_t left = 0;            // of the entered operations
-  std::uint64_t entered_before = 0;  // when this cell began
-  double limit_seconds = 0;          // without progress that are too long now
-  std::uint64_t signs = 0;           // looks that have found it computing, reading or writing
-  std::uint64_t calls = 0;           // of a communicator, begun and ended so far
-  std::uint64_t waits = 0;           // 1: at work or between, but in such a call now
+  std::uint64_t cells = 0;         // cells, spans and works begun so far
+  std::uint64_t moves = 0;         // operations entered and left so far; odd: inside one
+  std::uint64_t moves_before = 0;  // when this cell began
+  double limit_seconds = 0;        // without progress that are too long now
+  std::uint64_t signs = 0;         // looks that have found it computing, reading or writing
+  std::uint64_t calls = 0;         // of a communicator, begun and ended so far
+  std::uint64_t waits = 0;         // 1: at work or between, but in such a call now
   Stage stage = Stage::between;
   char name[96] = {};  // of what was begun last, cut to fit
 
@@ -38,6 +42,38 @@ struct RankProgress {
   bool shows_life() const {
     return (stage == Stage::between || stage == Stage::work) && waits == 0;
   }
+};
+
+/// Written by one thread, read by others.
+class ProgressMarks {
+ public:
+  /// What may take a second may take so many before anybody is accused.
+  static constexpr double kLimitOverExpected = 100;
+
+  /// `patience`: times the limit, where a rank's life is seen from outside. `calls`, which may be
+  /// null, outlive this.
+  ProgressMarks(double limit_seconds, bool stretches, double patience,
+                const CallMarks* calls = nullptr);
+  void begin(std::string_view name, Stage stage);
+  void end_cell();
+  void expect(double operation_seconds);
+  // One thread writes: no read-modify-write needs to be atomic. An operation that was not left, as
+  // an exception ended it, is so with the next one.
+  void enter() { moves_.store(moves() + 1 + moves() % 2, std::memory_order_relaxed); }
+  void leave() { moves_.store(moves() + moves() % 2, std::memory_order_relaxed); }
+  RankProgress read() const;
+
+ private:
+  std::uint64_t moves() const { return moves_.load(std::memory_order_relaxed); }
+  double least_seconds() const;
+
+  const double limit_seconds_;
+  const bool stretches_;
+  const double patience_;
+  const CallMarks* const calls_;
+  std::atomic<std::uint64_t> moves_{0};
+  mutable std::mutex mutex_;
+  RankProgress cell_;  // but for its moves
 };
 
 struct WatchedRank {

@@ -8,8 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "bench/program/watchdog/progress.hpp"
-
 namespace scalebench {
 namespace {
 
@@ -19,7 +17,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 WatchedRank at(int rank, std::uint64_t cells, std::uint64_t entered, std::uint64_t left) {
-  RankProgress progress{.cells = cells, .entered = entered, .left = left};
+  RankProgress progress{.cells = cells, .moves = entered + left};
   progress.stage = Stage::cell;
   return {rank, "node", false, 0, 0, progress};
 }
@@ -32,7 +30,10 @@ TEST(ProgressMarks, OfOneThatWaitsHaveTheLimitOfASpan) {
     const CallMarks::Call call(&calls);
     EXPECT_EQ(marks.read().limit_seconds, 25);
     EXPECT_FALSE(marks.read().shows_life());
+  }
+  {
     const CallMarks::Call longer(&calls, std::size_t{1} << 30U);
+    { const CallMarks::Call inner(&calls); }
     EXPECT_GT(marks.read().limit_seconds, 100) << "a message that takes its time";
     marks.begin("cell", Stage::cell);
     EXPECT_EQ(marks.read().limit_seconds, 25);
@@ -44,6 +45,16 @@ TEST(ProgressMarks, OfOneThatWaitsHaveTheLimitOfASpan) {
     const CallMarks::Call of_another(&calls);
     EXPECT_EQ(marks.read().limit_seconds, 250) << "threads that move gradients do not count";
   }).join();
+}
+
+TEST(ProgressMarks, AnOperationThatWasNotLeftIsOverWithTheNext) {
+  ProgressMarks marks(25, true, 10);
+  marks.enter();
+  marks.enter();
+  EXPECT_EQ(marks.read().moves, 3U) << "inside the second";
+  marks.leave();
+  marks.leave();
+  EXPECT_EQ(marks.read().moves, 4U);
 }
 
 TEST(ProgressMarks, HaveALimitForEveryStage) {

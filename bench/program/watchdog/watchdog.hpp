@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/program/watchdog/progress.hpp"
+#include "bench/program/watchdog/verdict.hpp"
 #include "collectives/communicator.hpp"
 
 namespace scalebench {
