@@ -31,7 +31,7 @@ AllreduceMethod brief() {
 }
 
 AllreduceResult measured(Communicator& ranks, const AllreduceCase& one, AllreduceMethod method,
-                         const AllreduceFault* fault = nullptr) {
+                         const MomentFault* fault = nullptr) {
   const AllreduceBuffers buffers(ranks, {.largest_bytes = one.bytes(),
                                          .out_of_place = !one.in_place,
                                          .cold = method.cache == Cache::cold,
@@ -140,7 +140,7 @@ TEST(MeasureAllreduce, SkipsWithTheReason) {
 }
 
 TEST(MeasureAllreduce, FindsOneElementThatARehearsedFaultChanged) {
-  const AllreduceFault fault(Injections({"wrong:1@1"}, InjectedInto::allreduce, 2));
+  const MomentFault fault(Injections({"wrong:1@1"}, InjectedInto::allreduce, 2));
   run_ranks(2, [&](Communicator& ranks) {
     const AllreduceResult result = measured(ranks, case_of(allreduce_named("ring"), 100), brief(),
                                             ranks.rank() == 1 ? &fault : nullptr);
@@ -151,7 +151,7 @@ TEST(MeasureAllreduce, FindsOneElementThatARehearsedFaultChanged) {
 }
 
 TEST(MeasureAllreduce, FindsARankThatIsWrongOnceInTenThousandOperations) {
-  const AllreduceFault fault(Injections({"wrong=10000:1@1"}, InjectedInto::allreduce, 2));
+  const MomentFault fault(Injections({"wrong=10000:1@1"}, InjectedInto::allreduce, 2));
   AllreduceMethod method = brief();
   method.checks = 10500;
   run_ranks(2, [&](Communicator& ranks) {

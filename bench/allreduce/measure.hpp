@@ -157,7 +157,7 @@ struct AllreduceBench {
   CollectiveTimer& timer;
   AllreduceVerifier& verifier;
   Watchdog* watchdog = nullptr;            // is told of every operation
-  const AllreduceFault* fault = nullptr;   // strikes this rank's operations
+  const MomentFault* fault = nullptr;      // strikes this rank's operations
   double slower = 0;                       // as AllreduceMethod has it
   std::function<double()> next_part = {};  // as TimingMethod has it
 

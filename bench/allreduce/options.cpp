@@ -287,7 +287,7 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
     options.text = list_of_names();
     return options;
   }
-  options.fault = AllreduceFault(options.injections);
+  options.fault = MomentFault(options.injections);
   options.method.slower = options.injections.amount(Injected::slower);
   check_together(app, options);
   AllreduceMethod& method = options.method;

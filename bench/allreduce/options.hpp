@@ -111,7 +111,7 @@ struct AllreduceOptions {
   bool bound = true;  // measure what memory alone would allow
   HostOptions hosts;
   Injections injections;
-  AllreduceFault fault;        // the one of them that comes in a case
+  MomentFault fault;           // the one of them that comes in a case
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for large buffers
 
   std::string format = "table";

@@ -11,6 +11,8 @@
 #include <optional>
 
 #include "bench/cli/help.hpp"
+#include "bench/cli/stderr.hpp"
+#include "bench/machine/identity.hpp"
 #include "bench/program/program.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -161,24 +163,28 @@ CLI::Option* add_inject_option(CLI::App& app, InjectedInto program, int ranks,
       ->group(kFaults);
 }
 
-AllreduceFault::AllreduceFault(const Injections& injections) {
+MomentFault::MomentFault(const Injections& injections) {
   if (const Injection* const one = injections.at_a_moment()) what_ = *one;
 }
 
-void AllreduceFault::require_reached(std::size_t cases) const {
-  if (what_.rank < 0 || what_.when <= static_cast<std::int64_t>(cases)) return;
-  fail<JointRefusal>("--inject {}: would never come, there are {} case(s) and it is for number {}",
-                     what_.text, cases, what_.when);
+void MomentFault::require_reached(std::size_t last) const {
+  if (what_.rank < 0 || what_.when <= static_cast<std::int64_t>(last)) return;
+  fail<JointRefusal>("--inject {}: would never come, number {} is the last", what_.text, last);
 }
 
-bool AllreduceFault::strikes(std::size_t number, int of_rank) const {
+bool MomentFault::strikes(std::size_t number, int of_rank) const {
   return what_.rank == of_rank && what_.when == static_cast<std::int64_t>(number);
 }
 
-void AllreduceFault::strike(Span out) const {
+void MomentFault::strike(Span out) const {
   const auto every = static_cast<std::size_t>(std::max(1.0, what_.amount));
   if (++operations_ % every != 0) return;
+  if (what_.fault != Injected::wrong) {
+    print_line(fmt::format("rank {} on {}: --inject {} strikes here, on purpose", what_.rank,
+                           own_host_name(), what_.text));
+  }
   if (what_.fault == Injected::kill) std::raise(SIGKILL);
+  if (what_.fault == Injected::stop) std::raise(SIGSTOP);
   while (what_.fault == Injected::hang) pause();
   if (out.empty()) return;
   const Span first = out.part(0, 1);

@@ -65,22 +65,22 @@ class Injections {
 CLI::Option* add_inject_option(CLI::App& app, InjectedInto program, int ranks,
                                Injections& injections);
 
-// A rank that stops for ever, dies, or gets one element wrong in one case of bench_allreduce.
+// A rank that dies, stops, hangs, or gets one element wrong at one case or step.
 
-class AllreduceFault {
+class MomentFault {
  public:
-  AllreduceFault() = default;
-  explicit AllreduceFault(const Injections& injections);
+  MomentFault() = default;
+  explicit MomentFault(const Injections& injections);
 
-  /// Throws JointRefusal, on all ranks alike, where none of so many cases is struck: a rehearsal
+  /// Throws JointRefusal, on all ranks alike, where its moment comes after the last: a rehearsal
   /// would look passed.
-  void require_reached(std::size_t cases) const;
+  void require_reached(std::size_t last) const;
 
-  /// Case 0: while the transports open.
+  /// A case of bench_allreduce, of which 0 is while the transports open; or a step.
   bool strikes(std::size_t number, int of_rank) const;
-  /// After an operation whose result is in `out`: returns only if an element is to be wrong, or it
-  /// is not yet the turn.
-  void strike(Span out) const;
+  /// Says that it is on purpose, and returns only if the rank goes on after SIGSTOP, if one element
+  /// of `out`, the result of an operation, is to be wrong, or if it is not yet the turn.
+  void strike(Span out = {}) const;
 
  private:
   Injection what_ = {};                 // of rank -1: none

@@ -60,18 +60,19 @@ TEST(Injections, RefuseWhatIsNone) {
   EXPECT_EQ(refusal({"delay=1", "throttle=2"}), "");
 }
 
-TEST(AllreduceFault, StrikesARankInOneCase) {
+TEST(MomentFault, StrikesARankInOneCase) {
   const auto of = [](const char* text) {
-    return AllreduceFault(Injections({text}, InjectedInto::allreduce, 2));
+    return MomentFault(Injections({text}, InjectedInto::allreduce, 2));
   };
   EXPECT_TRUE(of("hang:1").strikes(3, 1));
   EXPECT_FALSE(of("hang:1").strikes(3, 0));
   EXPECT_FALSE(of("hang:1@2").strikes(3, 1));
   EXPECT_TRUE(of("kill:0@0").strikes(0, 0));
-  EXPECT_FALSE(AllreduceFault().strikes(0, 0));
+  EXPECT_FALSE(MomentFault().strikes(0, 0));
+  EXPECT_NO_THROW(MomentFault().require_reached(0));
   EXPECT_NO_THROW(of("kill:0@4").require_reached(4));
   EXPECT_THAT(message_of<JointRefusal>([&] { of("wrong=2:1").require_reached(1); }),
-              HasSubstr("wrong=2:1: would never come, there are 1 case(s)"));
+              HasSubstr("wrong=2:1: would never come, number 1 is the last"));
   for (const char* text :
        {"wrong:1@0", "wrong=0:1", "hang=1:1", "hang:1@-1", "slower", "slower=11", "slower=0.1:1"}) {
     EXPECT_THAT(refusal({text}, InjectedInto::allreduce), Not("")) << text;

@@ -11,6 +11,7 @@
 
 #include "bench/allreduce/tuning.hpp"
 #include "bench/measure/clock_sync.hpp"
+#include "bench/program/fault.hpp"
 #include "bench/program/own_turn.hpp"
 #include "bench/program/transports.hpp"
 #include "bench/program/watchdog/watchdog.hpp"
@@ -89,14 +90,19 @@ class Followers {
  public:
   /// `step_seconds`: what a step takes, at most and on any rank; 0: unknown.
   Followers(const Ranks& ranks, const Injections& injections, double step_seconds)
-      : fault_(ranks, injections),
+      : rank_(ranks.session.rank()),
+        fault_(injections),
         step_seconds_(step_seconds),
         marks_(ranks.watchdog, step_seconds),
         clock_(clock_of(ranks, injections)),
         log_([this] { begin_step(); }, clock_) {}
 
-  /// The training goes from step `first` to `last`, exclusive.
-  void begin(std::int64_t first, std::int64_t last) { fault_.begin(first, last); }
+  /// The training goes from step `first` to `last`, exclusive. Throws JointRefusal for a fault that
+  /// would never come; a training that resumes is not hit again.
+  void begin(std::int64_t first, std::int64_t last) {
+    fault_.require_reached(static_cast<std::size_t>(last - 1));
+    if (first > 0) fault_ = MomentFault();
+  }
   void begin_epoch(int epoch) {
     marks_.begin(fmt::format("epoch {}", epoch));
     log_.restart();
@@ -114,10 +120,12 @@ class Followers {
  private:
   void begin_step() {
     marks_.step();
-    fault_.begin_step();
+    if (fault_.strikes(steps_++, rank_)) fault_.strike();
   }
 
-  StepFault fault_;
+  const int rank_;
+  MomentFault fault_;
+  std::size_t steps_ = 0;  // begun
   const double step_seconds_;
   StepMarks marks_;
   const HostClock clock_;

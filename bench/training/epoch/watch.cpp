@@ -4,34 +4,14 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "bench/cli/stderr.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
-
-void StepFault::begin(std::int64_t first, std::int64_t last) {
-  if (fault_ == nullptr) return;
-  if (fault_->when >= last) {
-    fail<UsageError>("--inject {}: the training ends with step {}", fault_->text, last - 1);
-  }
-  if (first > 0) fault_ = nullptr;
-}
-
-void StepFault::begin_step() {
-  if (fault_ == nullptr || fault_->rank != ranks_.session.rank() || steps_++ != fault_->when) {
-    return;
-  }
-  const std::string_view what = fault_->fault == Injected::kill ? "killed" : "stopped";
-  print_line(fmt::format("rank {} {}: {} on purpose at the begin of step {}", ranks_.session.rank(),
-                         ranks_.session.host(), what, fault_->when));
-  std::raise(fault_->fault == Injected::kill ? SIGKILL : SIGSTOP);
-}
 
 void StepMarks::begin(const std::string& name) {
   epoch_ = name;

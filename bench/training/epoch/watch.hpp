@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who follows a training step by step: a fault that comes at a step, the watchdog, and a timeline.
+// Who follows a training step by step: the watchdog, and a timeline.
 #pragma once
 
-#include <cstdint>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -10,29 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/program/fault.hpp"
-#include "bench/program/program.hpp"
+#include "bench/program/watchdog/watchdog.hpp"
 #include "models/step/step_trace.hpp"
 
 namespace scalebench {
-
-/// A rank that ends or stops at a step, as --inject kill:RANK@STEP says.
-class StepFault {
- public:
-  StepFault(const Ranks& ranks, const Injections& injections)
-      : ranks_(ranks), fault_(injections.at_a_moment()) {}
-
-  /// The training goes from step `first` to `last`, exclusive. Throws UsageError, on all ranks, for
-  /// a fault that would never come. A training that resumes is not hit again.
-  void begin(std::int64_t first, std::int64_t last);
-  /// On every rank that makes steps.
-  void begin_step();
-
- private:
-  const Ranks& ranks_;
-  const Injection* fault_;  // null: none
-  std::int64_t steps_ = 0;  // begun
-};
 
 // Tells the watchdog of the steps of an epoch, each of which ends the one before. How long one may
 // take is known from the warm-up; without one nobody knows, and the first is work of its own.
