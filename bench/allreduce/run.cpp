@@ -59,10 +59,11 @@ class AllreduceRun {
                            {.options = options_.hosts, .recorder = recorder_, .console = console_});
     prepare_bounds();
     measure_choices(plan);
-    report_ = make_allreduce_report(options_.format, {.console = console_,
-                                                      .rows = context_,
-                                                      .transports = names_of(transports_),
-                                                      .host_table = host_table(hosts_)});
+    report_.emplace(AllreduceReportContext{.console = console_,
+                                           .rows = context_,
+                                           .transports = names_of(transports_),
+                                           .host_table = host_table(hosts_)},
+                    options_.format);
     report_->head();
     for (std::size_t done = 0; done < plan.size(); ++done) {
       const AllreduceCase& one = plan[done];
@@ -192,7 +193,7 @@ class AllreduceRun {
   AllreduceRowContext context_;
   CollectiveTimer timer_;
   AllreduceVerifier verifier_;
-  std::unique_ptr<AllreduceReport> report_;
+  std::optional<AllreduceReport> report_;
   std::vector<Learned> learned_;
   std::vector<std::optional<AllreduceBound>> bounds_;  // by transport; host memory only
   HostReport hosts_;
