@@ -277,7 +277,7 @@ StudyTables tables_of_two_studies(const std::set<int>& lost) {
     ResultRow& sample = rows.samples.emplace_back(samples_schema());
     sample.set("case_id", rows.cases[0].get("case_id")).set("ranks", 2).set("seconds", 6);
   }
-  return study_tables(run, plan, FitModel());
+  return study_tables(run, plan);
 }
 
 TEST(StudyTables, SayOfALostLaunchWhatItsOwnStudyLacks) {

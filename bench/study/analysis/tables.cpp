@@ -12,6 +12,7 @@
 #include "bench/record/suspects.hpp"
 #include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/pairs.hpp"
+#include "bench/study/fit/fit.hpp"
 
 namespace scalebench {
 namespace {
@@ -93,8 +94,7 @@ void put_answers(StudyTables& tables, const std::vector<Leg>& legs) {
   put(tables, losses_schema(), loss_rows(legs));
 }
 
-StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
-                         const FitModel& model) {
+StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan) {
   StudyTables tables;
   const std::vector<LostLaunch> lost = lost_launches(run, plan);
   const auto cells_in = [&](const Schema& schema) {
@@ -111,7 +111,7 @@ StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>&
   } else {
     relate_to_native(allreduce);
     relate_to_one_rank(throughput);
-    put(tables, fits_schema(), fit_rows(rows_of(allreduce), model, run.manifest.run_id));
+    put(tables, fits_schema(), fit_rows(rows_of(allreduce), run.manifest.run_id));
     add_failed(epoch, lost, run.manifest);
     put_answers(tables, measured_legs(epoch));
     put(tables, hosts_schema(), host_rows(run.hosts));

@@ -10,7 +10,6 @@
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/scaling.hpp"
 #include "bench/study/analysis/stored_run.hpp"
-#include "bench/study/fit/fit.hpp"
 #include "bench/study/plan/plan.hpp"
 
 namespace scalebench {
@@ -20,8 +19,7 @@ using StudyTables = std::map<std::string, std::vector<ResultRow>, std::less<>>;
 
 /// `run` was read with its samples. `plan`: of its plan.json; an import has none, and its case file
 /// and what imported_legs() say.
-StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan,
-                         const FitModel& model);
+StudyTables study_tables(const StoredRun& run, const std::vector<PlannedLaunch>& plan);
 
 /// Of an import. Empty where none has a base.
 std::vector<Leg> imported_legs(const std::vector<Cell>& epochs);

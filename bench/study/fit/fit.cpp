@@ -11,6 +11,7 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
+#include "collectives/allreduce.hpp"
 #include "kernels/dtype.hpp"
 
 namespace scalebench {
@@ -32,6 +33,13 @@ double rms_residual(const AllreduceFit& fit, std::span<const MeasuredWork> point
 }
 
 }  // namespace
+
+AllreduceWork work_of(const AllreduceCall& call) {
+  const Reach reach = reach_of(call.transport, call.on_device);
+  const AllreduceCost cost =
+      allreduce_named(call.algorithm).cost(call.ranks, call.count, call.ranks_on_node, reach);
+  return {cost.steps, cost.sent * call.element_bytes, cost.reduced * call.element_bytes};
+}
 
 double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, double size_bytes) {
   const AllreduceWork done = modelled(work, size_bytes);
@@ -135,21 +143,20 @@ Cases by_case(const std::vector<AllreducePoint>& points) {
   return cases;
 }
 
-MeasuredWork work_of(const AllreducePoint& point, const FitModel& model) {
+MeasuredWork measured_work(const AllreducePoint& point) {
   const double ranks = point.ranks;
-  return {model.work_of({.algorithm = point.of.algorithm,
-                         .transport = point.of.transport,
-                         .on_device = point.of.memory == "device",
-                         .ranks = ranks,
-                         .ranks_on_node = ranks / point.nodes,
-                         .count = point.count,
-                         .element_bytes = point.element_bytes}),
+  return {work_of({.algorithm = point.of.algorithm,
+                   .transport = point.of.transport,
+                   .on_device = point.of.memory == "device",
+                   .ranks = ranks,
+                   .ranks_on_node = ranks / point.nodes,
+                   .count = point.count,
+                   .element_bytes = point.element_bytes}),
           point.size_bytes(), point.seconds};
 }
 
 /// `points` are of one case.
-ResultRow fit_row(std::vector<AllreducePoint> points, const FitModel& model,
-                  std::string_view run_id) {
+ResultRow fit_row(std::vector<AllreducePoint> points, std::string_view run_id) {
   const FitCase of = points.front().of;
   const std::size_t left_out = std::erase_if(points, [](const auto& point) { return point.burst; });
   std::ranges::stable_sort(
@@ -157,7 +164,7 @@ ResultRow fit_row(std::vector<AllreducePoint> points, const FitModel& model,
   std::vector<MeasuredWork> measured;
   std::set<int> ranks;
   for (const AllreducePoint& point : points) {
-    measured.push_back(work_of(point, model));
+    measured.push_back(measured_work(point));
     ranks.insert(point.ranks);
   }
   ResultRow row(fits_schema());
@@ -185,11 +192,11 @@ ResultRow fit_row(std::vector<AllreducePoint> points, const FitModel& model,
 
 }  // namespace
 
-std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows, const FitModel& model,
+std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows,
                                 std::string_view run_id) {
   std::vector<ResultRow> rows;
   for (const std::vector<AllreducePoint>& points : by_case(points_of(allreduce_rows))) {
-    rows.push_back(fit_row(points, model, run_id));
+    rows.push_back(fit_row(points, run_id));
   }
   return rows;
 }

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,11 +81,8 @@ struct AllreduceCall {
   double element_bytes = 0;
 };
 
-/// What the study cannot know by itself.
-struct FitModel {
-  /// Throws for unknown names.
-  std::function<AllreduceWork(const AllreduceCall&)> work_of;
-};
+/// What the algorithm's own line says. Throws UsageError for an unknown algorithm.
+AllreduceWork work_of(const AllreduceCall& call);
 
 /// Rows of allreduce.csv that can be fitted: status ok, two or more ranks.
 std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_rows);
@@ -94,7 +90,7 @@ std::vector<AllreducePoint> points_of(const std::vector<ResultRow>& allreduce_ro
 /// fits.csv: a row for each case of these rows of allreduce.csv, over all of its sizes and numbers
 /// of ranks. What an emulated link's burst has touched is not fitted. What cannot be fitted has
 /// status `skipped` and the reason.
-std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows, const FitModel& model,
+std::vector<ResultRow> fit_rows(const std::vector<ResultRow>& allreduce_rows,
                                 std::string_view run_id);
 
 }  // namespace scalebench

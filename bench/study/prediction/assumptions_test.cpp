@@ -15,14 +15,14 @@ using testing::HasSubstr;
 constexpr double kAlpha = 1e-6, kBeta = 1e-9;
 constexpr double kContention = 1.5, kTransfer = 1.4, kWait = 0.01;
 
-AllreduceWork work_of(std::string_view algorithm, double bytes, const RankLayout& at) {
-  const double p = at.ranks;
-  const double moved = algorithm == "naive" ? bytes * (p - 1) : bytes * (p - 1) / p;
-  return {algorithm == "direct" ? 2. : 2 * (p - 1), 2 * moved, moved};
-}
-
 double allreduce_seconds(std::string_view algorithm, double bytes, const RankLayout& at) {
-  const AllreduceWork work = work_of(algorithm, bytes, at);
+  constexpr double kFloatBytes = 4;
+  const AllreduceWork work = work_of({.algorithm = algorithm,
+                                      .transport = "shared_memory",
+                                      .ranks = static_cast<double>(at.ranks),
+                                      .ranks_on_node = at.per_node(),
+                                      .count = bytes / kFloatBytes,
+                                      .element_bytes = kFloatBytes});
   return kAlpha * work.steps + kBeta * work.sent_bytes;
 }
 
@@ -47,7 +47,6 @@ CaseOfRun on_one_host(std::vector<std::string> algorithms) {
   of.profiles = {profile()};
   of.algorithm = "direct";
   of.transport = "shared_memory";
-  of.work_of = work_of;
   const RankLayout two{2, 1};
   algorithms.emplace_back("direct");
   for (const std::string& name : algorithms) {

@@ -39,7 +39,6 @@ CaseOfRun world(int largest, bool one_node, double noise, std::mt19937_64& rando
   of.strong = false;
   of.profiles = {known_world::profile()};
   of.algorithm = "ring";
-  of.work_of = known_world::work_of;
   of.one = {{1, 1}, 12, 12 * kSteps, {}};
   for (int i = 0; i < kLaunches; ++i) {
     const double share = noisy(1);

@@ -155,7 +155,7 @@ void add_profiles(CaseOfRun& found, const Profiles& profiles, const Cell& one) {
 
 /// All but the legs.
 CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles& profiles,
-                    const std::vector<Cell>& epochs, const FitModel& model) {
+                    const std::vector<Cell>& epochs) {
   CaseOfRun found{{}, like};
   PredictionCase& of = found.of;
   of.strategy = like.get("gradient_sync");
@@ -165,18 +165,7 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
   of.on_one_machine = like.get("origin") == "emulated" && number_in(like, "nodes") > 1;
   of.algorithm = algorithm_of(of.strategy, like);
   of.transport = like.get("transport");
-  of.work_of = [work_of = model.work_of, transport = like.get("transport"),
-                on_device = like.get("device").starts_with("cuda")](
-                   std::string_view algorithm, double bytes, const RankLayout& at) {
-    constexpr double kFloatBytes = 4;
-    return work_of({.algorithm = algorithm,
-                    .transport = transport,
-                    .on_device = on_device,
-                    .ranks = static_cast<double>(at.ranks),
-                    .ranks_on_node = at.per_node(),
-                    .count = bytes / kFloatBytes,
-                    .element_bytes = kFloatBytes});
-  };
+  of.on_device = like.get("device").starts_with("cuda");
   if (!has_formula(of.strategy)) {
     found.missing = fmt::format("there is no formula for gradient sync {}", of.strategy);
     return found;
@@ -206,8 +195,7 @@ CaseOfRun case_like(const ResultRow& like, const StoredRun& run, const Profiles&
 
 }  // namespace
 
-std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profiles,
-                                    const FitModel& model) {
+std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profiles) {
   const std::vector<Cell> epochs = cells_of(run.launches_of(epoch_schema()));
   std::vector<CaseOfRun> cases;
   std::vector<std::string> ids;  // with the origin: of one case, more ranks may share a core
@@ -217,7 +205,7 @@ std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profil
     auto id = std::ranges::find(ids, its);
     if (id == ids.end()) {
       id = ids.insert(ids.end(), its);
-      cases.push_back(case_like(cell.row, run, profiles, epochs, model));
+      cases.push_back(case_like(cell.row, run, profiles, epochs));
     }
     CaseOfRun& found = cases[static_cast<std::size_t>(id - ids.begin())];
     found.of.legs.push_back(leg_of(cell));

@@ -64,7 +64,7 @@ Profiles profiles() {
 }
 
 TEST(CasesOfRun, BeginFromTheEpochOfAsManyImages) {
-  const auto cases = cases_of_run(run_of_two_sizes(), profiles(), FitModel());
+  const auto cases = cases_of_run(run_of_two_sizes(), profiles());
   ASSERT_THAT(cases, SizeIs(2));
   for (const std::size_t at : {0U, 1U}) {
     const PredictionCase& of = cases[at].of;
@@ -85,7 +85,7 @@ TEST(CasesOfRun, TakeTheNearestSizeWhereTheirOwnWasNotMeasured) {
   std::erase_if(run.launches["epoch.csv"], [](const LaunchRows& launch) {
     return launch.launch == 5 || launch.launch == 7;  // one_device and the share
   });
-  const auto cases = cases_of_run(run, profiles(), FitModel());
+  const auto cases = cases_of_run(run, profiles());
   ASSERT_THAT(cases, SizeIs(2));
   EXPECT_EQ(cases[1].of.one.samples, 12'800);
   ASSERT_THAT(cases[1].of.shares, SizeIs(1));
@@ -104,7 +104,7 @@ TEST(CasesOfRun, NeverMixEmulatedRanksWithMeasuredOnes) {
     ResultRow reduced = run.launches["allreduce.csv"][0].cases[0];
     reduced.set("origin", "emulated").set("ranks", 4);
     run.launches["allreduce.csv"].push_back({11, {reduced}, {}});
-    const auto cases = cases_of_run(run, profiles(), FitModel());
+    const auto cases = cases_of_run(run, profiles());
     ASSERT_THAT(cases, SizeIs(2));
     const CaseOfRun &measured = cases[0], &other = cases[1];
     EXPECT_EQ(measured.missing, "");

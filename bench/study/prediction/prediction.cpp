@@ -105,11 +105,8 @@ PredictionCase without(PredictionCase of, int ranks) {
 Predictor::Predictor(PredictionCase of) : case_(std::move(of)), profile_(anchored(case_)) {
   for (const ShareOfBatch& share : case_.shares) batches_.push_back(share.step);
   for (const auto& [name, points] : case_.curves) {
-    const auto work = [work_of = case_.work_of, algorithm = name](double bytes,
-                                                                  const RankLayout& at) {
-      return work_of(algorithm, bytes, at);
-    };
-    curves_.emplace(name, AllreduceCurve(name, points, work, case_.on_one_machine));
+    curves_.emplace(name, AllreduceCurve({name, case_.transport, case_.on_device}, points,
+                                         case_.on_one_machine));
   }
   calibrate();
 }
@@ -129,8 +126,7 @@ SimulatedLink Predictor::within_a_node() const {
   SimulatedLink link;
   for (const auto& [name, curve] : curves_) {
     const auto& fit = curve.fit(true);
-    const bool known = fit && !std::isnan(case_.work_of(name, 1, {2, 1}).steps);
-    if (known && (link.bytes_per_second == 0 || name == "ring")) {
+    if (fit && curve.work_is_known() && (link.bytes_per_second == 0 || name == "ring")) {
       link = {1 / fit->beta_seconds_per_byte, fit->alpha_seconds};
     }
   }

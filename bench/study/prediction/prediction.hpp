@@ -4,7 +4,6 @@
 // how ranks disturb each other. Values in, values out; what must not be known is not handed in.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -53,11 +52,9 @@ struct PredictionCase {
   std::vector<StepProfile> profiles{};  // a launch each; the shape of a step, not its length
   std::string algorithm{};              // that the gradients travel by
   std::string transport{};              // that they travel over
+  bool on_device = false;               // they lie there
   /// By algorithm, medians over launches.
   std::map<std::string, std::vector<CurvePoint>, std::less<>> curves{};
-  /// Bytes and steps of an algorithm's busiest rank.
-  std::function<AllreduceWork(std::string_view algorithm, double size_bytes, const RankLayout& at)>
-      work_of{};
 };
 
 /// What ranks beside each other do to something, by how many they are: a factor that is 1 for a

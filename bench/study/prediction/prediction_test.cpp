@@ -52,7 +52,6 @@ PredictionCase world_case(const std::string& strategy, bool strong, const World&
   // Only its shape counts: H says how long it takes.
   of.profiles = {stretched(known_world::profile(), 0.1)};
   of.algorithm = "ring";
-  of.work_of = known_world::work_of;
   for (const int n : {2, 3, 4}) {
     const RankLayout at{n, n};
     for (double bytes = 1024; bytes <= 1 << 26; bytes *= 4) {

@@ -30,8 +30,7 @@ struct CaseOfRun {
 };
 
 /// In order of first appearance.
-std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profiles,
-                                    const FitModel& model);
+std::vector<CaseOfRun> cases_of_run(const StoredRun& run, const Profiles& profiles);
 
 struct PredictionQuestions {
   std::vector<int> ranks;         // N that are asked for

@@ -29,9 +29,9 @@ bool is_known(const AllreduceWork& work) {
 
 }  // namespace
 
-AllreduceCurve::AllreduceCurve(std::string algorithm, const std::vector<CurvePoint>& points,
-                               WorkOf work_of, bool on_one_machine)
-    : algorithm_(std::move(algorithm)), work_of_(std::move(work_of)) {
+AllreduceCurve::AllreduceCurve(AllreduceWay way, const std::vector<CurvePoint>& points,
+                               bool on_one_machine)
+    : way_(std::move(way)) {
   std::vector<CurvePoint> inside, between;
   for (const CurvePoint& point : points) (point.at.nodes > 1 ? between : inside).push_back(point);
   one_node_ = side_of(inside);
@@ -39,6 +39,19 @@ AllreduceCurve::AllreduceCurve(std::string algorithm, const std::vector<CurvePoi
   one_node_.slope = slope_of(one_node_.shapes);
   if (on_one_machine) nodes_.slope = slope_of(nodes_.shapes);
 }
+
+AllreduceWork AllreduceCurve::work(double size_bytes, const RankLayout& at) const {
+  constexpr double kFloatBytes = 4;
+  return work_of({.algorithm = way_.algorithm,
+                  .transport = way_.transport,
+                  .on_device = way_.on_device,
+                  .ranks = static_cast<double>(at.ranks),
+                  .ranks_on_node = at.per_node(),
+                  .count = size_bytes / kFloatBytes,
+                  .element_bytes = kFloatBytes});
+}
+
+bool AllreduceCurve::work_is_known() const { return is_known(work(1, {2, 1})); }
 
 double AllreduceCurve::slope_of(const std::vector<Shape>& shapes) {
   if (shapes.size() < 2) return 0;
@@ -62,11 +75,11 @@ AllreduceCurve::Side AllreduceCurve::side_of(const std::vector<CurvePoint>& poin
   Side side;
   std::vector<CurvePoint> sorted = points;
   std::ranges::sort(sorted, {}, [](const CurvePoint& p) { return std::pair(p.at, p.size_bytes); });
-  std::vector<MeasuredWork> work;
+  std::vector<MeasuredWork> measured;
   for (const CurvePoint& point : sorted) {
-    work.push_back({work_of_(point.size_bytes, point.at), point.size_bytes, point.seconds});
+    measured.push_back({work(point.size_bytes, point.at), point.size_bytes, point.seconds});
   }
-  side.fit = fit_of(work);
+  side.fit = fit_of(measured);
   for (const CurvePoint& point : sorted) {
     if (side.shapes.empty() || side.shapes.back().at != point.at) side.shapes.push_back({point.at});
     Shape& shape = side.shapes.back();
@@ -80,7 +93,7 @@ AllreduceCurve::Side AllreduceCurve::side_of(const std::vector<CurvePoint>& poin
 }
 
 double AllreduceCurve::modelled(const Side& side, double size_bytes, const RankLayout& at) const {
-  return side.fit ? predicted_seconds(*side.fit, work_of_(size_bytes, at), size_bytes) : 1;
+  return side.fit ? predicted_seconds(*side.fit, work(size_bytes, at), size_bytes) : 1;
 }
 
 bool AllreduceCurve::is_measured(const RankLayout& at) const {
@@ -94,7 +107,7 @@ double AllreduceCurve::measured_seconds(const Side& side, const Shape& shape,
   const bool inside = log_size >= shape.log_size.front() && log_size <= shape.log_size.back();
   if (!inside && !side.fit) {
     fail<Unavailable>("{}: {:.0f} bytes are outside the measured sizes, which are too few to fit",
-                      algorithm_, size_bytes);
+                      way_.algorithm, size_bytes);
   }
   const double seconds = modelled(side, size_bytes, shape.at) *
                          std::exp(interpolated(shape.log_size, shape.log_off, log_size));
@@ -117,26 +130,26 @@ double AllreduceCurve::network_seconds(double size_bytes, const RankLayout& at,
                                        const AssumedNetwork& network) const {
   const bool several = at.nodes > 1 && nodes_.fit;
   const Side& from = several ? nodes_ : one_node_;
-  const AllreduceWork work = work_of_(size_bytes, at);
-  if (!from.fit || !is_known(work)) {
-    fail<Unavailable>("{}: no model that another network could be put into", algorithm_);
+  const AllreduceWork busiest = work(size_bytes, at);
+  if (!from.fit || !is_known(busiest)) {
+    fail<Unavailable>("{}: no model that another network could be put into", way_.algorithm);
   }
   const AllreduceFit& fit = *from.fit;
   const double alpha = network.seconds_a_step.value_or(fit.alpha_seconds);
-  const double reducing = fit.gamma_seconds_per_byte.value_or(0) * work.reduced_bytes;
+  const double reducing = fit.gamma_seconds_per_byte.value_or(0) * busiest.reduced_bytes;
   if (network.topology != nullptr && at.nodes > 1) {
     const SimulatedLink between{*network.bytes_per_second, alpha};
-    const SimulatedAllreduce of{algorithm_, at.ranks, at.nodes, between, network.within};
+    const SimulatedAllreduce of{way_.algorithm, at.ranks, at.nodes, between, network.within};
     return network.topology->seconds(of, size_bytes) + reducing;
   }
   const double g = at.per_node(), m = at.nodes;
-  if (g == 1 || algorithm_ == "ring" || algorithm_ == "segmented_ring") {
+  if (g == 1 || way_.algorithm == "ring" || way_.algorithm == "segmented_ring") {
     // Of the ranks of a node one sends to the next node.
-    return alpha * work.steps + work.sent_bytes / *network.bytes_per_second + reducing;
+    return alpha * busiest.steps + busiest.sent_bytes / *network.bytes_per_second + reducing;
   }
-  if (algorithm_ != "hierarchical" || !one_node_.fit) {
+  if (way_.algorithm != "hierarchical" || !one_node_.fit) {
     fail<Unavailable>("{}: what {} ranks a node do to their common link is not modelled",
-                      algorithm_, g);
+                      way_.algorithm, g);
   }
   const AllreduceFit& local = *one_node_.fit;
   return local.alpha_seconds * 2 * (g - 1) +
@@ -152,11 +165,12 @@ double AllreduceCurve::seconds(double size_bytes, const RankLayout& at,
   const auto shape = std::ranges::find(from.shapes, at, &Shape::at);
   if (shape != from.shapes.end()) return measured_seconds(from, *shape, size_bytes);
   if (!from.fit) {
-    fail<Unavailable>("{}: no curve {} was measured that a model could be fitted to", algorithm_,
+    fail<Unavailable>("{}: no curve {} was measured that a model could be fitted to",
+                      way_.algorithm,
                       at.nodes == 1 ? "within a node" : "between nodes (--link says their rate)");
   }
-  if (!is_known(work_of_(size_bytes, at))) {
-    fail<Unavailable>("{}: what the library does on {} ranks is unknown", algorithm_, at.ranks);
+  if (!is_known(work(size_bytes, at))) {
+    fail<Unavailable>("{}: what the library does on {} ranks is unknown", way_.algorithm, at.ranks);
   }
   return modelled(from, size_bytes, at) * off(from, size_bytes, at.ranks);
 }

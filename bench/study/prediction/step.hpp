@@ -43,19 +43,23 @@ struct CurvePoint {
   double seconds = 0;
 };
 
+/// How an allreduce goes, as far as its work depends on it.
+struct AllreduceWay {
+  std::string algorithm;
+  std::string transport{};
+  bool on_device = false;
+};
+
 /// Monotone between measured sizes where that N was measured; elsewhere the cost model of fit.hpp
 /// with what the algorithm's own line says, times how far the measured curves lie off it at that
 /// size.
 class AllreduceCurve {
  public:
-  /// Bytes and steps of the busiest rank.
-  using WorkOf = std::function<AllreduceWork(double size_bytes, const RankLayout& at)>;
-
-  /// `points` of one algorithm over one transport. Ranks of one node and of several have a model
+  /// `points` of that algorithm over that transport. Ranks of one node and of several have a model
   /// each. `on_one_machine`: the nodes are emulated. Ranks that share cores and memory slow each
   /// other down with every further one, which no model of links holds: how far the measured N lie
   /// off it goes on in ln(N), by the median over sizes.
-  AllreduceCurve(std::string algorithm, const std::vector<CurvePoint>& points, WorkOf work_of,
+  AllreduceCurve(AllreduceWay way, const std::vector<CurvePoint>& points,
                  bool on_one_machine = false);
 
   /// Throws Unavailable, with the reason, where nothing measured says it.
@@ -64,6 +68,8 @@ class AllreduceCurve {
   /// The model for ranks of one node or of several; nothing: too few points of that kind.
   const std::optional<AllreduceFit>& fit(bool one_node) const { return side(one_node).fit; }
   bool is_measured(const RankLayout& at) const;
+  /// Whether the algorithm's line says what it does; else its library decides.
+  bool work_is_known() const;
 
  private:
   /// What was measured on one layout, by size.
@@ -88,8 +94,10 @@ class AllreduceCurve {
   static double slope_of(const std::vector<Shape>& shapes);
   double off(const Side& side, double size_bytes, int ranks) const;
 
-  std::string algorithm_;
-  WorkOf work_of_;
+  /// Bytes and steps of the busiest rank, for buffers of floats.
+  AllreduceWork work(double size_bytes, const RankLayout& at) const;
+
+  AllreduceWay way_;
   Side one_node_;
   Side nodes_;
 };

@@ -3,21 +3,15 @@
 // always the same, and its step is that of three layers.
 #pragma once
 
-#include <string_view>
-
 #include "bench/study/prediction/step.hpp"
 
 namespace scalebench::known_world {
 
 inline constexpr double kAlpha = 100e-6, kBeta = 8e-9;
 
-inline AllreduceWork work_of(std::string_view, double bytes, const RankLayout& at) {
-  const double p = at.ranks;
-  return {2 * (p - 1), 2 * bytes * (p - 1) / p, bytes * (p - 1) / p};
-}
 inline double allreduce_seconds(double bytes, const RankLayout& at) {
-  const AllreduceWork work = work_of("ring", bytes, at);
-  return kAlpha * work.steps + kBeta * work.sent_bytes;
+  const double p = at.ranks;
+  return kAlpha * 2 * (p - 1) + kBeta * 2 * bytes * (p - 1) / p;
 }
 
 inline StepProfile profile() {

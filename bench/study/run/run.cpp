@@ -19,25 +19,11 @@
 #include "bench/study/plan/named.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/study/run/setup.hpp"
-#include "collectives/allreduce.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
-namespace {
 
 namespace fs = std::filesystem;
-
-/// What an algorithm's own line says.
-AllreduceWork work_by_line(const AllreduceCall& call) {
-  const Reach reach = reach_of(call.transport, call.on_device);
-  const AllreduceCost cost =
-      allreduce_named(call.algorithm).cost(call.ranks, call.count, call.ranks_on_node, reach);
-  return {cost.steps, cost.sent * call.element_bytes, cost.reduced * call.element_bytes};
-}
-
-}  // namespace
-
-FitModel allreduce_fit_model() { return {work_by_line}; }
 
 StudyRun::StudyRun(fs::path folder, FolderLock lock, std::vector<PlannedLaunch> plan,
                    LaunchSettings settings, Manifest manifest, Console& console)
@@ -199,7 +185,7 @@ std::vector<ResultRow> StudyRun::table(const Schema& schema) const {
 void StudyRun::write_tables() {
   for (const std::string& line : keep_launches(folder(), manifest_)) console_.warn(line);
   // From the files, as whoever verifies them: what is not there cannot be published.
-  tables_ = study_tables(read_stored_run(folder(), WithSamples::yes), plan_, allreduce_fit_model());
+  tables_ = study_tables(read_stored_run(folder(), WithSamples::yes), plan_);
   for (const Schema* const schema : study_table_schemas()) {
     replace_rows(folder(), *schema, table(*schema));
   }

@@ -90,7 +90,4 @@ StudyRun open_study(const ResolvedStudy& study, Console& console);
 StudyRun reopen_study(const std::filesystem::path& run, bool accept_failed,
                       const std::vector<std::string>& command, Console& console);
 
-/// What the cost model needs to know of the algorithms: their lines in collectives/allreduce.def.
-FitModel allreduce_fit_model();
-
 }  // namespace scalebench

@@ -91,7 +91,7 @@ Profiles profiles_of(const StoredRun& run) {
 
 /// Throws unless something in the run can be predicted.
 std::vector<CaseOfRun> cases_of(const PredictOptions& options, const StoredRun& run) {
-  std::vector<CaseOfRun> cases = cases_of_run(run, profiles_of(run), allreduce_fit_model());
+  std::vector<CaseOfRun> cases = cases_of_run(run, profiles_of(run));
   const std::string folder = options.run.string();
   if (cases.empty()) {
     fail<UsageError>("{}: no epoch of a gradient sync on 2 or more ranks to begin from", folder);
