@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study/analysis/losses.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

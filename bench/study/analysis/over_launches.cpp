@@ -11,7 +11,7 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/study/analysis/cells.hpp"
-#include "bench/study/analysis/losses.hpp"
+#include "bench/study/analysis/legs.hpp"
 #include "bench/study/analysis/means.hpp"
 
 namespace scalebench {

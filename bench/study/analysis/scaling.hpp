@@ -9,7 +9,6 @@
 
 #include "bench/record/result_row.hpp"
 #include "bench/study/analysis/legs.hpp"
-#include "bench/study/analysis/losses.hpp"
 
 namespace scalebench {
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bands from errors worked out by hand; and in worlds of known noise the published bands must hold
 // as many of the published measurements as they say.
-#include "bench/study/prediction/band.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
 #include "bench/measure/statistics.hpp"
+#include "bench/study/prediction/prediction.hpp"
 #include "bench/study/prediction/rows.hpp"
 #include "bench/study/prediction/testing.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/analysis/legs.hpp"
-#include "bench/study/analysis/losses.hpp"
 #include "bench/study/analysis/stored_run.hpp"
 #include "bench/study/prediction/rows.hpp"
 #include "collectives/carries.hpp"

@@ -10,7 +10,6 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/quantity.hpp"
-#include "bench/study/prediction/band.hpp"
 #include "collectives/carries.hpp"
 #include "kernels/error.hpp"
 
