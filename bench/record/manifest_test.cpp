@@ -96,7 +96,7 @@ TEST(Manifest, RefusesWhatItCannotRead) {
   folder.write("manifest.json", "{");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("manifest.json:1:"), HasSubstr("expected a manifest")));
   folder.write("manifest.json", R"({"schema_version": 1, "run_id": "a", "run_id": "b"})");
-  EXPECT_THAT(refusal(), HasSubstr("manifest.json:1:38: key 'run_id' stands twice"));
+  EXPECT_THAT(refusal(), HasSubstr("manifest.json: key 'run_id' stands twice"));
   // Numbers that an int would cut off, and what copying and printing could not come back from.
   for (const char* text : {"{\"schema_version\": 4294967297}", "{\"schema_version\": 1e300}"}) {
     folder.write("manifest.json", text);

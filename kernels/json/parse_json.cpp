@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -14,45 +13,6 @@ namespace scalebench {
 namespace {
 
 constexpr int kDeepest = 100;
-
-/// What the parser reads from, so that its callback knows how far it has come.
-class Cursor {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  Cursor(const char* at, const char** reached) : at_(at), reached_(reached) {}
-  reference operator*() const { return *at_; }
-  Cursor& operator++() {
-    *reached_ = ++at_;
-    return *this;
-  }
-  Cursor operator++(int) {
-    const Cursor before = *this;
-    ++*this;
-    return before;
-  }
-  friend bool operator==(const Cursor& a, const Cursor& b) { return a.at_ == b.at_; }
-
- private:
-  const char* at_;
-  const char** reached_;
-};
-
-/// Where the text begins whose closing quote is the last character.
-std::size_t begin_of_text(std::string_view until) {
-  std::size_t quote = until.rfind('"', until.size() - 2);
-  while (quote > 0 && until[quote - 1] == '\\') quote = until.rfind('"', quote - 1);
-  return quote;
-}
-
-/// Where the last number begins.
-std::size_t begin_of_number(std::string_view until) {
-  return until.find_last_not_of("0123456789+-.eE", until.find_last_of("0123456789")) + 1;
-}
 
 /// What nlohmann's message says behind its name of the error and its own line and column.
 std::string_view behind(std::string_view mark, std::string_view message) {
@@ -66,40 +26,34 @@ template <class Json>
 Json parse_json(std::string_view text, const std::string& name, std::string_view valid) {
   using Event = typename Json::parse_event_t;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  const auto refuse = [&](std::size_t at, std::string_view what) {
-    const std::string_view before = text.substr(0, at);
-    const auto line = 1 + std::ranges::count(before, '\n');
-    const std::size_t column = 1 + before.size() - (before.rfind('\n') + 1);  // npos + 1 is 0
-    fail<UsageError>("{}:{}:{}: {}{}{}", name, line, column, what, valid.empty() ? "" : "; ",
-                     valid);
+  const auto refuse = [&](const std::string& place, std::string_view what) {
+    fail<UsageError>("{}{}: {}{}{}", name, place, what, valid.empty() ? "" : "; ", valid);
   };
-  const char* const end = text.data() + text.size();
-  const char* reached = text.data();
-  const auto read = [&] { return std::string_view(text.data(), reached); };
   std::vector<std::set<std::string>> keys;  // of the objects around the place that is read
   const auto look = [&](int depth, Event event, Json& value) {
     const bool opens = event == Event::object_start || event == Event::array_start;
-    if (opens && depth >= kDeepest) {
-      refuse(read().size() - 1, fmt::format("nested more than {} deep", kDeepest));
-    }
+    if (opens && depth >= kDeepest) refuse("", fmt::format("nested more than {} deep", kDeepest));
     if (event == Event::object_start) keys.emplace_back();
     if (event == Event::object_end) keys.pop_back();
     if (event == Event::key) {
       const auto& key = value.template get_ref<const std::string&>();
       if (!keys.back().insert(key).second) {
-        refuse(begin_of_text(read()), fmt::format("key '{}' stands twice in one object", key));
+        refuse("", fmt::format("key '{}' stands twice in one object", key));
       }
     }
     return true;
   };
   try {
-    return Json::parse(Cursor(text.data(), &reached), Cursor(end, &reached), look);
+    return Json::parse(text, look);
   } catch (const typename Json::parse_error& error) {
     // Its byte counts from 1, and is that of the character that does not fit.
-    refuse(error.byte > 0 ? error.byte - 1 : 0,
+    const std::string_view before = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
+    const auto line = 1 + std::ranges::count(before, '\n');
+    const std::size_t column = 1 + before.size() - (before.rfind('\n') + 1);  // npos + 1 is 0
+    refuse(fmt::format(":{}:{}", line, column),
            fmt::format("not JSON: {}", behind(": ", error.what())));
   } catch (const typename Json::out_of_range& error) {  // "...: number overflow parsing '1e999'"
-    refuse(begin_of_number(read()), behind("] ", error.what()));
+    refuse("", behind("] ", error.what()));
   }
   return {};
 }

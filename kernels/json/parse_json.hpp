@@ -13,8 +13,8 @@ namespace scalebench {
 
 /// The value of `text`, which stands in `name`: a file, or a variable. Json: nlohmann's json or
 /// ordered_json. A byte order mark is skipped. Throws UsageError `name:line:column: what; valid`
-/// where it is no JSON, more than 100 levels deep, has a key twice or a number that no double
-/// holds.
+/// where it is no JSON; `name: what; valid` where it is more than 100 levels deep, has a key twice,
+/// which is named, or a number that no double holds, which is.
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text, const std::string& name, std::string_view valid = "");
 

@@ -33,22 +33,21 @@ TEST(ParseJson, SaysWhereItIsNoJson) {
 }
 
 TEST(ParseJson, SaysWhatIsValid) {
-  EXPECT_EQ(refusal("[1e999]", "valid: 3"),
-            "a.json:1:2: number overflow parsing '1e999'; valid: 3");
+  EXPECT_EQ(refusal("[1e999]", "valid: 3"), "a.json: number overflow parsing '1e999'; valid: 3");
 }
 
-TEST(ParseJson, SaysWhereAKeyStandsTwice) {
+TEST(ParseJson, NamesAKeyThatStandsTwice) {
   EXPECT_EQ(refusal("{\"a\": 1,\n  \"b\": {\"a\": 2}, \"a\" : 3}"),
-            "a.json:2:18: key 'a' stands twice in one object");
+            "a.json: key 'a' stands twice in one object");
   EXPECT_EQ(refusal(R"([{"\"\\": 1, "\"\\": 2}])"),
-            R"(a.json:1:14: key '"\' stands twice in one object)");
-  EXPECT_EQ(refusal(R"({"": 1, "": 2})"), "a.json:1:9: key '' stands twice in one object");
+            R"(a.json: key '"\' stands twice in one object)");
+  EXPECT_EQ(refusal(R"({"": 1, "": 2})"), "a.json: key '' stands twice in one object");
   EXPECT_EQ(parse_json(R"([{"a": 1}, {"a": 2}])", "a.json").size(), 2U);
 }
 
-TEST(ParseJson, SaysWhereANumberIsTooLarge) {
-  EXPECT_EQ(refusal("{\"a\": [1,\n  -1e999 ]}"), "a.json:2:3: number overflow parsing '-1e999'");
-  EXPECT_EQ(refusal("1e999"), "a.json:1:1: number overflow parsing '1e999'");
+TEST(ParseJson, NamesANumberThatIsTooLarge) {
+  EXPECT_EQ(refusal("{\"a\": [1,\n  -1e999 ]}"), "a.json: number overflow parsing '-1e999'");
+  EXPECT_EQ(refusal("1e999"), "a.json: number overflow parsing '1e999'");
 }
 
 TEST(ParseJson, StopsAtTheHundredAndFirstLevel) {
@@ -56,9 +55,9 @@ TEST(ParseJson, StopsAtTheHundredAndFirstLevel) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
   EXPECT_TRUE(parse_json(nested(100), "a.json").is_array());
-  EXPECT_EQ(refusal(nested(101)), "a.json:1:101: nested more than 100 deep");
-  EXPECT_EQ(refusal(std::string(5'000'000, '[')), "a.json:1:101: nested more than 100 deep");
-  EXPECT_EQ(refusal("[\n" + nested(100) + "]"), "a.json:2:100: nested more than 100 deep");
+  EXPECT_EQ(refusal(nested(101)), "a.json: nested more than 100 deep");
+  EXPECT_EQ(refusal(std::string(5'000'000, '[')), "a.json: nested more than 100 deep");
+  EXPECT_EQ(refusal("[\n" + nested(100) + "]"), "a.json: nested more than 100 deep");
   EXPECT_TRUE(parse_json("\"" + nested(200) + "\"", "a.json").is_string());
 }
 

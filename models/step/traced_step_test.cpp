@@ -85,9 +85,9 @@ TEST(TracedStep, NamesTheKeyOfAWrongValue) {
   expect_refused(with("[12,3]", "[12,0]"), {"layers[1].gradients[1]: 0; expected"});
   expect_refused(with("[12,3]", "12"), {"layers[1].gradients: 12; expected a list"});
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  expect_refused(with("\"tiny\"", deep), {"t.json:3:", "nested more than 100 deep"});
+  expect_refused(with("\"tiny\"", deep), {"t.json: ", "nested more than 100 deep"});
   expect_refused(with("\"batch\": 4", "\"batch\": 4, \"batch\": 7"),
-                 {"t.json:5:15: key 'batch' stands twice in one object"});
+                 {"t.json: key 'batch' stands twice in one object"});
   expect_refused(with("\"tiny\"", "[[4]]"), {"model: a list; expected a text"});
   expect_refused(with("0.125", "\"fast\""), {"load_seconds: \"fast\"; expected seconds"});
   expect_refused(with("[1.5,1.25,0.1]", "[]"), {"step_seconds: []; expected a list, not empty"});

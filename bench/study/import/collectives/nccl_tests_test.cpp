@@ -437,9 +437,9 @@ TEST(NcclTestsJson, RefusesWhatItIsNot) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_THAT(refusal("{\"version\":1,\"args\":" + deep + "}"), HasSubstr("nested more than 100"));
   EXPECT_THAT(refusal("{\"version\":1,\n \"results\":[}"), HasSubstr("run.log:2:13: not JSON"));
-  EXPECT_EQ(refusal("{\"version\":1e999}"), "run.log:1:12: number overflow parsing '1e999'");
+  EXPECT_EQ(refusal("{\"version\":1e999}"), "run.log: number overflow parsing '1e999'");
   EXPECT_EQ(refusal(R"({"results":[{"size":8,"size":16}]})"),
-            "run.log:1:23: key 'size' stands twice in one object");
+            "run.log: key 'size' stands twice in one object");
   EXPECT_THAT(refusal("{\"version\":9}"), HasSubstr("version 9 of the JSON"));
   EXPECT_THAT(read("{}").launches, IsEmpty());
   EXPECT_THAT(read(R"({"results":[1,"x",{"size":8}]})").launches, IsEmpty());
