@@ -11,8 +11,8 @@
 
 namespace scalebench {
 
-/// Square windows over activations (images, height, width, channels). Where `padding` makes a
-/// window reach beyond the edge, what is there counts as nothing.
+/// Square windows at every second pixel of activations (images, height, width, channels): 2 x 2, or
+/// 3 x 3 with a padding of 1, which counts as nothing.
 struct PoolShape {
   std::size_t images = 0;
   std::size_t height = 0;
@@ -21,20 +21,18 @@ struct PoolShape {
   std::size_t channels = 0;
   /// float32 or bfloat16.
   DType dtype = DType::float32;
-  /// 1 to kMostWindow.
+  /// 2 or 3.
   std::size_t window = 2;
-  std::size_t stride = 2;
-  /// At most half the window.
-  std::size_t padding = 0;
 
+  static constexpr std::size_t stride = 2;
+  constexpr std::size_t padding() const { return window - 2; }
   /// Of the result; a last window that would not fit is left out.
-  constexpr std::size_t out_height() const { return (height + 2 * padding - window) / stride + 1; }
-  constexpr std::size_t out_width() const { return (width + 2 * padding - window) / stride + 1; }
+  constexpr std::size_t out_height() const {
+    return (height + 2 * padding() - window) / stride + 1;
+  }
+  constexpr std::size_t out_width() const { return (width + 2 * padding() - window) / stride + 1; }
   std::size_t results() const { return images * out_height() * out_width() * channels; }
 };
-
-/// Whose places a byte can tell apart.
-inline constexpr std::size_t kMostWindow = 16;
 
 struct PoolForward {
   PoolShape shape;

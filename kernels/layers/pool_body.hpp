@@ -27,13 +27,11 @@ SCALEBENCH_KERNEL void each_piece(const Block& block, const PoolShape& shape, un
   }
 }
 
-/// `kSide`: of windows of which several numbers are read at once; 0: of any, number by number.
+/// Of windows of kSide x kSide.
 template <class T, unsigned kSide>
 struct LargestOfWindow {
   // Of bfloat16 all at once, of float32 as many as registers hold.
-  static constexpr unsigned kAhead = kSide > 2 && sizeof(T) > 2 ? kSide
-                                     : kSide > 0                ? kSide* kSide
-                                                                : 1;
+  static constexpr unsigned kAhead = kSide > 2 && sizeof(T) > 2 ? kSide : kSide* kSide;
   static constexpr unsigned kNone = ~0U;
 
   PoolShape shape;
@@ -53,11 +51,10 @@ struct LargestOfWindow {
   }
 
   /// Pixel `place` of a window within its image, or kNone where that is in the padding.
-  SCALEBENCH_KERNEL unsigned pixel_of(std::size_t row, unsigned column, unsigned place,
-                                      unsigned side) const {
+  SCALEBENCH_KERNEL unsigned pixel_of(std::size_t row, unsigned column, unsigned place) const {
     // Above the edge they wrap round and are beyond the end.
-    const std::size_t from = row * shape.stride + place / side - shape.padding;
-    const std::size_t beside = column * shape.stride + place % side - shape.padding;
+    const std::size_t from = row * shape.stride + place / kSide - shape.padding();
+    const std::size_t beside = column * shape.stride + place % kSide - shape.padding();
     const bool there = from < shape.height && beside < shape.width;
     return there ? static_cast<unsigned>(from * shape.width + beside) : kNone;
   }
@@ -65,17 +62,16 @@ struct LargestOfWindow {
   template <class Block>
   SCALEBENCH_KERNEL void take(Block& block, std::size_t image, std::size_t row, unsigned column,
                               std::size_t channel, std::size_t at) const {
-    const unsigned side = kSide > 0 ? kSide : static_cast<unsigned>(shape.window);
     const T* const from = x + image * shape.height * shape.width * shape.channels + channel;
     float best[kWide] = {};
     EightPlaces place{};
     bool first = true;
-    for (unsigned begin = 0; begin < side * side; begin += kAhead) {
+    for (unsigned begin = 0; begin < kSide * kSide; begin += kAhead) {
       Eight<T> values[kAhead];
       unsigned pixel[kAhead];
       SCALEBENCH_UNROLL
       for (unsigned k = 0; k < kAhead; ++k) {
-        pixel[k] = pixel_of(row, column, begin + k, side);
+        pixel[k] = pixel_of(row, column, begin + k);
         values[k] = eight_at(from + (pixel[k] == kNone ? 0 : pixel[k] * shape.channels));
       }
       SCALEBENCH_UNROLL
@@ -137,56 +133,11 @@ struct WindowGradients {
   }
 };
 
-/// Pixel by pixel, each of which reads all windows that it is in.
-template <class T, bool kTwo>
-struct GradientOfPixels {
-  PoolShape shape;
-  WindowGradients<T, kTwo> windows;
-  T* x_gradient;
-  unsigned slices;
-
-  template <class Block>
-  SCALEBENCH_KERNEL void operator()(Block& block) const {
-    each_piece(block, shape, slices, shape.height, shape.width,
-               [&](std::size_t image, std::size_t row, unsigned column, std::size_t channel) {
-                 float sum[kWide] = {};
-                 add_windows(block, image, row, column, channel, sum);
-                 const std::size_t pixel = (image * shape.height + row) * shape.width + column;
-                 block.put(x_gradient + pixel * shape.channels + channel,
-                           block.template narrowed<T>(sum));
-               });
-  }
-
-  /// The first window that has this place of a row or column.
-  SCALEBENCH_KERNEL unsigned first_of(unsigned place) const {
-    const auto window = static_cast<unsigned>(shape.window);
-    return place < window ? 0 : (place - window) / static_cast<unsigned>(shape.stride) + 1;
-  }
-
-  template <class Block>
-  SCALEBENCH_KERNEL void add_windows(Block& block, std::size_t image, std::size_t row,
-                                     unsigned column, std::size_t channel,
-                                     float (&sum)[kWide]) const {
-    const auto rows = static_cast<unsigned>(shape.out_height());
-    const auto width = static_cast<unsigned>(shape.out_width());
-    const auto stride = static_cast<unsigned>(shape.stride);
-    const unsigned padded_row = static_cast<unsigned>(row + shape.padding);
-    const unsigned padded_column = column + static_cast<unsigned>(shape.padding);
-    for (unsigned i = first_of(padded_row); i < rows && i * stride <= padded_row; ++i) {
-      const unsigned down = padded_row - i * stride;
-      for (unsigned j = first_of(padded_column); j < width && j * stride <= padded_column; ++j) {
-        const std::size_t at = ((image * rows + i) * width + j) * shape.channels + channel;
-        windows.add(windows.at(block, at),
-                    down * static_cast<unsigned>(shape.window) + padded_column - j * stride, sum);
-      }
-    }
-  }
-};
-
-/// In cells of kStride x kStride pixels, which are in the same windows: of the usual shapes, where
-/// reading a window for each pixel would be most of the work.
-template <class T, bool kTwo, unsigned kSide, unsigned kStride>
+/// In cells of kStride x kStride pixels, which are in the same windows of kSide x kSide: to read a
+/// window for each pixel would be most of the work.
+template <class T, bool kTwo, unsigned kSide>
 struct GradientOfCells {
+  static constexpr unsigned kStride = PoolShape::stride;
   static constexpr unsigned kWindows = (kSide - 1) / kStride + 1;  // that a cell is in, each way
 
   PoolShape shape;
@@ -201,8 +152,8 @@ struct GradientOfCells {
 
   template <class Block>
   SCALEBENCH_KERNEL void operator()(Block& block) const {
-    each_piece(block, shape, slices, cells(shape.height, shape.padding),
-               cells(shape.width, shape.padding),
+    each_piece(block, shape, slices, cells(shape.height, shape.padding()),
+               cells(shape.width, shape.padding()),
                [&](std::size_t image, std::size_t row, unsigned column, std::size_t channel) {
                  float sum[kStride * kStride][kWide] = {};
                  add_windows(block, image, row, column, channel, sum);
@@ -242,8 +193,8 @@ struct GradientOfCells {
                              const float (&sum)[kStride * kStride][kWide]) const {
     SCALEBENCH_UNROLL
     for (unsigned pixel = 0; pixel < kStride * kStride; ++pixel) {
-      const std::size_t down = row * kStride + pixel / kStride - shape.padding;
-      const std::size_t across = column * std::size_t{kStride} + pixel % kStride - shape.padding;
+      const std::size_t down = row * kStride + pixel / kStride - shape.padding();
+      const std::size_t across = column * std::size_t{kStride} + pixel % kStride - shape.padding();
       if (down >= shape.height || across >= shape.width) continue;
       const std::size_t at = (image * shape.height + down) * shape.width + across;
       block.put(x_gradient + at * shape.channels + channel, block.template narrowed<T>(sum[pixel]));
@@ -262,8 +213,7 @@ void pool_forward(const PoolForward& layer, unsigned slices, Launch launch) {
   };
   const auto run_as = [&]<class T>() {
     if (layer.shape.window == 3) return run.template operator()<T, 3>();
-    if (layer.shape.window == 2) return run.template operator()<T, 2>();
-    run.template operator()<T, 0>();
+    run.template operator()<T, 2>();
   };
   if (layer.shape.dtype == DType::float32) return run_as.template operator()<float>();
   run_as.template operator()<BFloat16>();
@@ -278,13 +228,10 @@ void pool_backward(const PoolBackward& layer, unsigned slices, Launch launch) {
                                            static_cast<const T*>(layer.second_gradient),
                                            layer.places};
     auto* const x_gradient = static_cast<T*>(layer.x_gradient);
-    if (shape.window == 3 && shape.stride == 2) {
-      return launch(GradientOfCells<T, kTwo, 3, 2>{shape, windows, x_gradient, slices}, 1, slices);
+    if (shape.window == 3) {
+      return launch(GradientOfCells<T, kTwo, 3>{shape, windows, x_gradient, slices}, 1, slices);
     }
-    if (shape.window == 2 && shape.stride == 2) {
-      return launch(GradientOfCells<T, kTwo, 2, 2>{shape, windows, x_gradient, slices}, 1, slices);
-    }
-    launch(GradientOfPixels<T, kTwo>{shape, windows, x_gradient, slices}, 1, slices);
+    launch(GradientOfCells<T, kTwo, 2>{shape, windows, x_gradient, slices}, 1, slices);
   };
   const bool two = layer.second_gradient != nullptr;
   if (shape.dtype == DType::float32) {

@@ -198,9 +198,8 @@ class MaxPool : public torch::autograd::Function<MaxPool> {
       pool_forward(layer, &in_parallel);
     }
     context->save_for_backward({places});
-    context->saved_data[kShape] = c10::IValue(std::vector<std::int64_t>{
-        x.size(2), x.size(3), static_cast<std::int64_t>(shape.window),
-        static_cast<std::int64_t>(shape.stride), static_cast<std::int64_t>(shape.padding)});
+    context->saved_data[kShape] = c10::IValue(
+        std::vector<std::int64_t>{x.size(2), x.size(3), static_cast<std::int64_t>(shape.window)});
     return y;
   }
 
@@ -215,9 +214,7 @@ class MaxPool : public torch::autograd::Function<MaxPool> {
                           .width = at(1),
                           .channels = static_cast<std::size_t>(gradient.size(1)),
                           .dtype = type_of(gradient),
-                          .window = at(2),
-                          .stride = at(3),
-                          .padding = at(4)};
+                          .window = at(2)};
     const torch::Tensor x_gradient =
         torch::empty({gradient.size(0), gradient.size(1), kept[0], kept[1]},
                      gradient.options().requires_grad(false), torch::MemoryFormat::ChannelsLast);
@@ -352,11 +349,8 @@ torch::Tensor bias_relu(const torch::Tensor& x, const torch::Tensor& bias) {
   return BiasRelu::apply(x, bias, torch::GradMode::is_enabled());
 }
 
-torch::Tensor max_pool(const torch::Tensor& x, std::int64_t window, std::int64_t stride,
-                       std::int64_t padding) {
-  const PoolShape shape{.window = static_cast<std::size_t>(window),
-                        .stride = static_cast<std::size_t>(stride),
-                        .padding = static_cast<std::size_t>(padding)};
+torch::Tensor max_pool(const torch::Tensor& x, std::int64_t window) {
+  const PoolShape shape{.window = static_cast<std::size_t>(window)};
   return MaxPool::apply(x, shape, torch::GradMode::is_enabled());
 }
 
@@ -387,13 +381,16 @@ torch::Tensor run_fused(torch::nn::SequentialImpl& chain, torch::Tensor x,
       x = convolved(*convolution, x);
     } else if (auto* const pool = module->as<torch::nn::MaxPool2d>()) {
       const torch::nn::MaxPool2dOptions& options = pool->options;
-      const auto even = [](const auto& sides) { return sides->at(0) == sides->at(1); };
-      if (!even(options.kernel_size()) || !even(options.stride()) || !even(options.padding()) ||
-          options.ceil_mode() || options.dilation()->at(0) != 1 || !even(options.dilation())) {
-        fail("a chain of fused layers has pooling of other than whole square windows");
+      const std::int64_t window = options.kernel_size()->at(0);
+      const auto are = [](const auto& sides, std::int64_t wanted) {
+        return sides->at(0) == wanted && sides->at(1) == wanted;
+      };
+      if (!are(options.kernel_size(), window) || !are(options.stride(), 2) ||
+          !are(options.padding(), window - 2) || !are(options.dilation(), 1) ||
+          options.ceil_mode()) {
+        fail("a chain of fused layers has pooling of other than whole square windows of 2 or 3");
       }
-      x = max_pool(x, options.kernel_size()->at(0), options.stride()->at(0),
-                   options.padding()->at(0));
+      x = max_pool(x, window);
     } else {
       fail("a chain of fused layers has a {}", module->name());
     }

@@ -35,10 +35,9 @@ torch::Tensor norm_only(torch::nn::BatchNorm2dImpl& norm, const torch::Tensor& x
 torch::Tensor bias_relu(const torch::Tensor& x, const torch::Tensor& bias);
 
 /// The largest number of each square window, as torch::max_pool2d. x: (n, channels, height, width)
-/// with channels that are a multiple of 8; of windows of 1 to 16. A window that does not fit is
-/// left out, and what lies in the padding counts as nothing.
-torch::Tensor max_pool(const torch::Tensor& x, std::int64_t window, std::int64_t stride,
-                       std::int64_t padding = 0);
+/// with channels that are a multiple of 8; windows of 2, or of 3 with a padding of 1 that counts
+/// as nothing, at every second pixel. A window that does not fit is left out.
+torch::Tensor max_pool(const torch::Tensor& x, std::int64_t window);
 
 /// What the convolution computes, which has no bias and is padded to keep the size. x may have any
 /// ImageLayout (kernels/layers/input.hpp): channels behind those that it takes meet weights of

@@ -24,7 +24,7 @@ class MnistCnn : public LayeredNetwork {
         {conv2_.ptr()});
     // Both keep the order of numbers: the largest one is the same before them and behind them.
     then([this](const torch::Tensor& x) {
-      return fused_ ? bias_relu(max_pool(x, 2, 2), conv2_->bias) : torch::max_pool2d(x, 2);
+      return fused_ ? bias_relu(max_pool(x, 2), conv2_->bias) : torch::max_pool2d(x, 2);
     });
     then([this](const torch::Tensor& x) { return is_training() ? dropout1_(x) : x; });
     then(
