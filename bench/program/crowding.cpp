@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "bench/machine/host_files.hpp"
 #include "bench/machine/identity.hpp"
@@ -11,23 +13,6 @@
 #include "collectives/seats.hpp"
 
 namespace scalebench {
-
-bool share_cores(const std::vector<std::string>& machines,
-                 const std::vector<std::vector<double>>& cores) {
-  std::vector<std::vector<Core>> usable(machines.size());
-  for (std::size_t rank = 0; rank < machines.size(); ++rank) {
-    const auto machine = std::ranges::find(machines, machines[rank]) - machines.begin();
-    for (const double core : cores[rank]) {
-      usable[rank].emplace_back(static_cast<int>(machine), static_cast<int>(core));
-    }
-  }
-  Seats seats(usable);
-  for (std::size_t rank = 0; rank < machines.size(); ++rank) {
-    if (!seats.give(rank)) return true;
-  }
-  return false;
-}
-
 namespace {
 
 std::string own_machine(const Ranks& ranks) {
@@ -42,7 +27,16 @@ std::vector<std::vector<double>> cores_by_rank(const Ranks& ranks) {
 }  // namespace
 
 bool is_crowded(const Ranks& ranks) {
-  return share_cores(all_gather(ranks.host, own_machine(ranks)), cores_by_rank(ranks));
+  const std::vector<std::string> machines = all_gather(ranks.host, own_machine(ranks));
+  const std::vector<std::vector<double>> cores = cores_by_rank(ranks);
+  std::vector<std::vector<Core>> usable(machines.size());
+  for (std::size_t rank = 0; rank < machines.size(); ++rank) {
+    const auto machine = std::ranges::find(machines, machines[rank]) - machines.begin();
+    for (const double core : cores[rank]) {
+      usable[rank].emplace_back(static_cast<int>(machine), static_cast<int>(core));
+    }
+  }
+  return too_few_cores(usable);
 }
 
 std::size_t cores_together(const Ranks& ranks) {

@@ -4,19 +4,13 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "bench/program/program.hpp"
 
 namespace scalebench {
 
-/// Whether not every rank can have a core of its own among those that it may run on. By rank: its
-/// machine, and the numbers of its cores.
-bool share_cores(const std::vector<std::string>& machines,
-                 const std::vector<std::vector<double>>& cores);
-
-/// Collective: the same of these ranks as they run now; several hosts may be one machine.
+/// Collective: whether these ranks, as they run now, cannot all have a core of their own among
+/// those that they may run on. Several hosts may be one machine.
 bool is_crowded(const Ranks& ranks);
 
 /// Collective: how many cores the ranks of this rank's machine have together. Each may be bound to

@@ -45,31 +45,25 @@ struct alignas(64) Rendezvous::Row {
   std::atomic<std::uint64_t> has_left;
 };
 
-bool share_processors(int rank, const Topology& topology,
-                      const std::vector<std::string>& processors) {
-  const auto mine = static_cast<std::size_t>(rank);
-  std::vector<std::vector<Core>> usable(processors.size());
-  for (std::size_t other = 0; other < processors.size(); ++other) {
-    for (std::size_t processor = 0; processor < processors[other].size(); ++processor) {
-      if (processors[other][processor] != '1') continue;
-      usable[other].emplace_back(topology.node_of_rank[other], static_cast<int>(processor));
-    }
-  }
-  Seats seats(usable);
-  for (std::size_t other = 0; other < processors.size(); ++other) {
-    if (other != mine) seats.give(other);
-  }
-  return !seats.give(mine);
-}
-
 bool share_processors(Communicator& control) {
-  std::string mine;
+  std::string mine;  // a '1' at the number of each processor that this thread may run on
   for (const int cpu : usable_cpus()) {
     const auto number = static_cast<std::size_t>(cpu);
     mine.resize(std::max(mine.size(), number + 1), '0');
     mine[number] = '1';
   }
-  return share_processors(control.rank(), control.topology(), all_gather(control, mine));
+  const std::vector<std::string> all = all_gather(control, mine);
+  const std::vector<int> node = control.topology().node_of_rank;
+  const int here = node[static_cast<std::size_t>(control.rank())];
+  std::vector<std::vector<Core>> usable;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (node[rank] != here) continue;
+    std::vector<Core>& its = usable.emplace_back();
+    for (std::size_t cpu = 0; cpu < all[rank].size(); ++cpu) {
+      if (all[rank][cpu] == '1') its.emplace_back(here, static_cast<int>(cpu));
+    }
+  }
+  return too_few_cores(usable);
 }
 
 Rendezvous::Rendezvous(Communicator& control)

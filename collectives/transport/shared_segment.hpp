@@ -89,14 +89,8 @@ struct SharedSegments {
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
                               Pages pages = Pages::standard, Mapped mapped = Mapped::whole);
 
-// Who waits for a rank that cannot run meanwhile has to give its processor away.
-
-/// Whether `rank` may have to run on a processor that another rank of its host also needs: the
-/// others can take theirs so that none is left for it. By rank: a '1' at the number of each
-/// processor that it may run on.
-bool share_processors(int rank, const Topology& topology,
-                      const std::vector<std::string>& processors);
-/// Collective: the same of this rank and its thread.
+/// Collective: whether the threads that are ranks of this one's host cannot all have a processor of
+/// their own. Who waits for a rank that cannot run meanwhile has to give its own away.
 bool share_processors(Communicator& control);
 
 // Where ranks of one host tell each other what lies ready in memory that both can address, and when

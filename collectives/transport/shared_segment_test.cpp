@@ -168,22 +168,6 @@ TEST(SharedSegment, OfARankThatIsNotThereLeavesNothingOpen) {
 
 // Ranks that have to share processors.
 
-TEST(IsCrowded, WhereOthersMayTakeAllProcessorsOfARank) {
-  EXPECT_FALSE(share_processors(0, {{0, 0}}, {"11", "11"}));
-  EXPECT_TRUE(share_processors(0, {{0, 0, 0}}, {"11", "11", "11"}));
-  EXPECT_FALSE(share_processors(0, {{0, 1, 1}}, {"11", "11", "11"})) << "the others are elsewhere";
-  EXPECT_FALSE(share_processors(0, {{0, 0}}, {"1", "01"}));
-  EXPECT_TRUE(share_processors(1, {{0, 0, 0}}, {"1", "1", "0111"}))
-      << "the last one has more to spare";
-  EXPECT_FALSE(share_processors(2, {{0, 0, 0}}, {"1", "1", "0111"}));
-  // One that may run anywhere makes no room where two are bound to the same one.
-  for (const int rank : {0, 1}) {
-    EXPECT_TRUE(share_processors(rank, {{0, 0, 0}}, {"1", "1", "1111"})) << rank;
-  }
-  EXPECT_FALSE(share_processors(2, {{0, 0, 0}}, {"1", "1", "1111"}));
-  EXPECT_FALSE(share_processors(0, {{0, 0, 0}}, {"11", "1", "111"})) << "if the others make way";
-}
-
 TEST(IsCrowded, ByWhatItsThreadMayRunOn) {
   run_ranks(2, [](Communicator& control) {
     cpu_set_t one;
