@@ -172,9 +172,6 @@ class Communicator {
   /// graph goes before the communicator.
   virtual bool capturable() const { return false; }
 
-  /// Whether any thread may make the calls, one at a time, and not only the one that made this.
-  virtual bool takes_any_thread() const { return true; }
-
   /// Who is told, from now on, of every call in which this rank may wait for others, and outlives
   /// it; null: nobody. Not of waits inside kernels that only enqueue.
   void set_marks(CallMarks* marks) { marks_ = marks; }

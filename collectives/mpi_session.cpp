@@ -120,4 +120,12 @@ void require_promised_ranks(const MpiSession& session) {
       *promised, MpiSession::library_version(), session.size());
 }
 
+void require_calls_from_any_thread() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_CHECK(MPI_Query_thread(&level));
+  if (level >= MPI_THREAD_SERIALIZED) return;
+  fail<UsageError>("this MPI ({}) takes calls from one thread only; build it with thread support",
+                   MpiSession::library_version());
+}
+
 }  // namespace scalebench

@@ -60,4 +60,7 @@ std::optional<int> ranks_promised_by_launcher();
 /// started by the wrong MPI's launcher runs as N jobs of one rank, and would shine.
 void require_promised_ranks(const MpiSession& session);
 
+/// Throws UsageError where MPI does not let every thread make calls, one at a time.
+void require_calls_from_any_thread();
+
 }  // namespace scalebench

@@ -148,6 +148,7 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
   const ProgramWords& words = line.words;
   try {
     require_promised_ranks(session);
+    require_calls_from_any_thread();
     CallMarks calls;
     const auto host = make_mpi_communicator();
     host->set_marks(&calls);

@@ -232,7 +232,6 @@ class CudaIpcCommunicator final : public Communicator {
   int size() const override { return control_.size(); }
   Topology topology() const override { return control_.topology(); }
   std::string_view transport() const override { return "cuda_ipc"; }
-  bool takes_any_thread() const override { return control_.takes_any_thread(); }
   DeviceStream stream() const override { return shared_->stream.get(); }
 
   /// The receiver copies or combines, from the sender's window.

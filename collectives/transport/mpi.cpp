@@ -68,12 +68,6 @@ class MpiCommunicator final : public Communicator {
   Topology topology() const override { return topology_; }
   std::string_view transport() const override { return "mpi"; }
 
-  bool takes_any_thread() const override {
-    int level = MPI_THREAD_SINGLE;
-    MPI_CHECK(MPI_Query_thread(&level));
-    return level >= MPI_THREAD_SERIALIZED;
-  }
-
   void exchange(ConstSpan out, int to, Span in, int from) override {
     exchange_meanwhile(out, to, in, from, {});
   }

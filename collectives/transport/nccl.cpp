@@ -257,7 +257,6 @@ class NcclCommunicator final : public Communicator {
   int size() const override { return control_.size(); }
   Topology topology() const override { return control_.topology(); }
   std::string_view transport() const override { return "nccl"; }
-  bool takes_any_thread() const override { return control_.takes_any_thread(); }
   DeviceStream stream() const override { return shared_->stream.get(); }
   bool capturable() const override { return true; }
   std::string_view registration() const override {

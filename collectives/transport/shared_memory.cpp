@@ -123,7 +123,6 @@ class SharedMemoryCommunicator final : public Communicator {
   int size() const override { return control_.size(); }
   Topology topology() const override { return topology_; }
   std::string_view transport() const override { return "shared_memory"; }
-  bool takes_any_thread() const override { return control_.takes_any_thread(); }
 
   // exchange_reduce() is the base's: what another core has just written comes fastest as one copy
   // (combined where it lies, a ring of 1 MiB took 80 us instead of 48).

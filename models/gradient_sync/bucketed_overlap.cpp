@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "kernels/device.hpp"
-#include "kernels/error.hpp"
 #include "models/gradients/reducer.hpp"
 #include "models/gradients/replica.hpp"
 #include "models/step/step_trace.hpp"
@@ -21,7 +20,7 @@ constexpr std::size_t kFirstBytes = std::size_t{1} << 20U;
 class BucketedOverlap : public ReplicaSync {
  public:
   explicit BucketedOverlap(const GradientSyncInputs& inputs)
-      : ReplicaSync(checked(inputs)),
+      : ReplicaSync(inputs),
         reducer_(inputs, replica().gradients()),
         on_device_(replica().gradients().memory == Memory::device),
         carrier_(carrier_of(inputs.options.progress)),
@@ -68,15 +67,6 @@ class BucketedOverlap : public ReplicaSync {
  private:
   /// What carries a bucket's reduction: as Progress, and a device that does it by itself.
   enum class Carrier : std::uint8_t { thread, hook, end, stream };
-
-  static const GradientSyncInputs& checked(const GradientSyncInputs& inputs) {
-    if (inputs.options.progress == Progress::thread && !inputs.communicator.takes_any_thread()) {
-      fail<UsageError>(
-          "--progress thread: this MPI allows calls from one thread only, so that none can be made "
-          "beside the backward pass; give --progress hook");
-    }
-    return inputs;
-  }
 
   Carrier carrier_of(Progress progress) const {
     if (progress == Progress::end) return Carrier::end;

@@ -73,12 +73,6 @@ class HorovodSync : public ReplicaSync {
  private:
   static const GradientSyncInputs& checked(const GradientSyncInputs& inputs) {
     if (inputs.allreduce == nullptr) fail<UsageError>("this gradient sync needs an allreduce");
-    if (!inputs.communicator.takes_any_thread()) {
-      fail<UsageError>(
-          "gradient sync horovod reduces on a thread of its own, and this MPI allows calls from "
-          "one "
-          "only; take bucketed_overlap with --progress hook");
-    }
     return inputs;
   }
 

@@ -16,19 +16,6 @@
 namespace scalebench {
 namespace {
 
-/// A transport of one rank that only its own thread may use.
-class OneThreadCommunicator final : public Communicator {
- public:
-  OneThreadCommunicator() : Communicator(Memory::host) {}
-  int rank() const override { return 0; }
-  int size() const override { return 1; }
-  Topology topology() const override { return {{0}}; }
-  std::string_view transport() const override { return "one_thread"; }
-  void exchange(ConstSpan, int, Span, int) override {}
-  void barrier() override {}
-  bool takes_any_thread() const override { return false; }
-};
-
 TEST(MultiWorker, SaysWhatTheMeasuredTableChose) {
   const std::vector<MeasuredAllreduce> measured{
       {"one_shot", 64, 1e-6}, {"ring", 64, 2e-6}, {"one_shot", 4096, 3e-6}, {"ring", 4096, 2e-6}};
@@ -44,15 +31,6 @@ TEST(MultiWorker, SaysWhatTheMeasuredTableChose) {
     EXPECT_NE(remarks.find("chose one_shot for 128 bytes"), std::string::npos) << remarks;
     EXPECT_NE(remarks.find("above: ring"), std::string::npos) << remarks;
   });
-}
-
-TEST(Threads, AreRefusedWhereTheTransportForbidsThem) {
-  OneThreadCommunicator communicator;
-  StrategyUnderTest setup(communicator, "ring");
-  expect_error([&] { setup.make("bucketed_overlap"); }, {"--progress thread", "--progress hook"});
-  expect_error([&] { setup.make("horovod"); }, {"horovod", "bucketed_overlap", "hook"});
-  setup.options.progress = Progress::hook;
-  EXPECT_NE(setup.make("bucketed_overlap"), nullptr);
 }
 
 /// What each lane went through, in order; checks that activities do not nest.
