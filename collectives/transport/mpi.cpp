@@ -148,35 +148,14 @@ class MpiCommunicator final : public Communicator {
     int done = 0;
     while (meanwhile && done == 0) {
       MPI_CHECK(MPI_Testall(2, piece.requests.data(), &done, status.data()));
-      if (done == 0 && !goes_on(meanwhile)) break;
+      if (done == 0 && !meanwhile()) break;
     }
     if (done == 0) MPI_CHECK(MPI_Waitall(2, piece.requests.data(), status.data()));
     if (!receives) return;
     int bytes = 0;
     MPI_CHECK(MPI_Get_count(status.data(), MPI_BYTE, &bytes));
     if (bytes != piece.expected) {
-      forget_pieces();
       fail("rank {} sent {} bytes where {} were expected", from, bytes, piece.expected);
-    }
-  }
-
-  bool goes_on(const std::function<bool()>& meanwhile) {
-    try {
-      return meanwhile();
-    } catch (...) {
-      forget_pieces();
-      throw;
-    }
-  }
-
-  /// Nothing is written any more to what the caller will give back.
-  void forget_pieces() {
-    for (PieceUnderWay& piece : under_way_) {
-      if (piece.requests[0] != MPI_REQUEST_NULL) {
-        MPI_CHECK(MPI_Cancel(piece.requests.data()));
-        MPI_CHECK(MPI_Wait(piece.requests.data(), MPI_STATUS_IGNORE));
-      }
-      if (piece.requests[1] != MPI_REQUEST_NULL) MPI_CHECK(MPI_Request_free(&piece.requests[1]));
     }
   }
 
