@@ -280,10 +280,7 @@ std::size_t host_cache_bytes() {
   return bytes > 0 ? static_cast<std::size_t>(bytes) : std::size_t{64} << 20U;
 }
 
-namespace {
-
-template <class DeviceCopy>
-void copy_by(DeviceCopy device_copy, ConstSpan from, Span to) {
+void copy(ConstSpan from, Span to, DeviceStream stream) {
   if (from.count != to.count || from.dtype != to.dtype) {
     fail("copy: spans differ: {} and {}", describe(from), describe(to));
   }
@@ -291,18 +288,8 @@ void copy_by(DeviceCopy device_copy, ConstSpan from, Span to) {
   if (from.memory == Memory::host && to.memory == Memory::host) {
     std::memmove(to.data, from.data, to.bytes());
   } else {
-    device_copy(from.data, to.data, to.bytes());
+    device_copy_done(from.data, to.data, to.bytes(), stream);
   }
-}
-
-}  // namespace
-
-void copy(ConstSpan from, Span to) {
-  copy_by([](auto... what) { device_copy(what...); }, from, to);
-}
-
-void copy(ConstSpan from, Span to, DeviceStream stream) {
-  copy_by([&](auto... what) { device_copy_done(what..., stream); }, from, to);
 }
 
 std::string describe(ConstSpan span) {

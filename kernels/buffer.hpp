@@ -121,11 +121,10 @@ std::string why_no_huge_pages(bool shared);
 /// Size of this host's last-level cache; 64 MiB where the system does not say.
 std::size_t host_cache_bytes();
 
-/// Copies between any two memories; equal counts and dtypes, else Error. Blocks until done.
-void copy(ConstSpan from, Span to);
-/// The same, where one is on a device in order on `stream`: work on other streams, such as
-/// LibTorch's kernels, is not waited for unless it is the default one.
-void copy(ConstSpan from, Span to, DeviceStream stream);
+/// Copies between any two memories; equal counts and dtypes, else Error. Blocks until done. Where
+/// one is on a device, the copy is in order on `stream`: work on other streams, such as LibTorch's
+/// kernels, is not waited for unless it is the default one.
+void copy(ConstSpan from, Span to, DeviceStream stream = {});
 
 // What every kernel asks of its spans before it touches them. A wrong span is a mistake in the
 // calling code, so that these throw Error, with both spans described.

@@ -32,11 +32,10 @@ struct DeviceStream {
 /// enough.
 void* device_allocate(std::size_t bytes);
 void device_free(void* pointer) noexcept;
-void device_copy(const void* from, void* to, std::size_t bytes);
 /// The driver's copy within a device, enqueued; a capture takes it.
 void device_copy(const void* from, void* to, std::size_t bytes, DeviceStream stream);
 /// Between any two memories, in order on `stream`, which is done on return.
-void device_copy_done(const void* from, void* to, std::size_t bytes, DeviceStream stream);
+void device_copy_done(const void* from, void* to, std::size_t bytes, DeviceStream stream = {});
 void device_zero(void* pointer, std::size_t bytes);
 void device_synchronize();
 

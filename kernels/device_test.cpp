@@ -349,14 +349,14 @@ class Twin {
   /// `shift`: 1 lies beside what four floats at a time need.
   float* on_device(std::size_t shift) {
     auto* const to = device_.span().as<float>().data() + shift;
-    if (!host_.empty()) device_copy(host_.data(), to, host_.size() * sizeof(float));
+    if (!host_.empty()) device_copy_done(host_.data(), to, host_.size() * sizeof(float));
     return to;
   }
   std::vector<float>& host() { return host_; }
   void expect_equal(std::size_t shift) const {
     std::vector<float> got(host_.size());
     const auto* const from = device_.span().as<float>().data() + shift;
-    if (!got.empty()) device_copy(from, got.data(), got.size() * sizeof(float));
+    if (!got.empty()) device_copy_done(from, got.data(), got.size() * sizeof(float));
     for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], host_[i]) << i;
   }
 
@@ -393,7 +393,7 @@ TEST_F(DeviceUpdate, SgdHasTheHostsBits) {
     const double rates[] = {0.1, 0.05, 0.05};
     for (std::size_t t = 0; t < std::size(rates); ++t) {
       const double wanted = rates[t];
-      device_copy(&wanted, rate.span().data, sizeof(wanted));
+      device_copy_done(&wanted, rate.span().data, sizeof(wanted));
       sgd_update(parts, 0.9F, rate.span().as<double>().data(), {}, kMostBlocks[t]);
       for (TwinPart& twin : twins) {
         sgd_update(twin.parameters.host(), twin.gradients.host(), twin.first.host(), 0.9F,
@@ -414,7 +414,7 @@ TEST_F(DeviceUpdate, AdamHasTheHostsBitsAndCountsItsSteps) {
   for (TwinPart& twin : twins) parts.push_back(twin.part(0));
   const double rate = 0.01;
   const Buffer rate_there(1, DType::float64, Memory::device);
-  device_copy(&rate, rate_there.span().data, sizeof(rate));
+  device_copy_done(&rate, rate_there.span().data, sizeof(rate));
   const Buffer progress(sizeof(AdamProgress) / sizeof(double), DType::float64, Memory::device);
   auto* const there = reinterpret_cast<AdamProgress*>(progress.span().data);
   AdamStep step{0.9, 0.999, 1e-8, 0, 0};
@@ -422,7 +422,7 @@ TEST_F(DeviceUpdate, AdamHasTheHostsBitsAndCountsItsSteps) {
     adam_update(parts, step, rate_there.span().as<double>().data(), there, {},
                 kMostBlocks[t % std::size(kMostBlocks)]);
     AdamProgress got;
-    device_copy(there, &got, sizeof(got));
+    device_copy_done(there, &got, sizeof(got));
     EXPECT_EQ(got.steps, t);
     EXPECT_FLOAT_EQ(got.step_size, static_cast<float>(rate / (1 - std::pow(step.beta1, t))));
     EXPECT_FLOAT_EQ(got.bias2_root, static_cast<float>(std::sqrt(1 - std::pow(step.beta2, t))));

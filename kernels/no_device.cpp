@@ -26,7 +26,6 @@ std::string cuda_build_version() { return {}; }
 std::string cuda_driver_version() { return {}; }
 void* device_allocate(std::size_t) { refuse(); }
 void device_free(void*) noexcept {}
-void device_copy(const void*, void*, std::size_t) { refuse(); }
 void device_copy(const void*, void*, std::size_t, DeviceStream) { refuse(); }
 void device_copy_done(const void*, void*, std::size_t, DeviceStream) { refuse(); }
 void device_zero(void*, std::size_t) { refuse(); }

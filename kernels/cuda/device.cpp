@@ -118,12 +118,6 @@ void* device_allocate(std::size_t bytes) {
 
 void device_free(void* pointer) noexcept { static_cast<void>(cudaFree(pointer)); }
 
-void device_copy(const void* from, void* to, std::size_t bytes) {
-  CUDA_CHECK(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
-  // A copy within the device returns before it is done.
-  CUDA_CHECK(cudaStreamSynchronize(nullptr));
-}
-
 void device_copy(const void* from, void* to, std::size_t bytes, DeviceStream stream) {
   CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
                              static_cast<cudaStream_t>(stream.handle)));
