@@ -19,12 +19,8 @@ void combine(std::span<const ConstSpan> from, std::span<const Span> to, ReduceOp
              DeviceStream stream);
 void scale(Span values, double factor, DeviceStream stream);
 void cast(ConstSpan from, Span to, DeviceStream stream);
-/// `most_blocks`, here and below: of a launch, whose blocks take chunks in turns; 0: what fills the
-/// device.
-void pack(std::span<const ConstSpan> parts, Span flat, DeviceStream stream,
-          unsigned most_blocks = 0);
-void unpack(ConstSpan flat, std::span<const Span> parts, DeviceStream stream,
-            unsigned most_blocks = 0);
+void pack(std::span<const ConstSpan> parts, Span flat, DeviceStream stream);
+void unpack(ConstSpan flat, std::span<const Span> parts, DeviceStream stream);
 void stream_copy(ConstSpan from, Span to, DeviceStream stream);
 void stream_triad(Span a, ConstSpan b, ConstSpan c, double factor, DeviceStream stream);
 void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::size_t k,
@@ -56,11 +52,11 @@ struct AdamProgress {
 
 /// As sgd_update of each part, bit for bit. `rate`: one double in device memory. Asynchronous.
 void sgd_update(std::span<const UpdatePart> parts, float momentum, const double* rate,
-                DeviceStream stream, unsigned most_blocks = 0);
+                DeviceStream stream);
 
 /// As adam_update of each part, of the step after `progress`, which it counts on. Of `decay` only
 /// the betas and epsilon are looked at. Asynchronous.
 void adam_update(std::span<const UpdatePart> parts, const AdamStep& decay, const double* rate,
-                 AdamProgress* progress, DeviceStream stream, unsigned most_blocks = 0);
+                 AdamProgress* progress, DeviceStream stream);
 
 }  // namespace scalebench

@@ -161,9 +161,6 @@ TEST_P(DeviceKernel, ThreadsThatGoRoundAgain) {
   for (const std::size_t i : {0, 1, 2}) expect_equal(there[i], here[i]);
 }
 
-// One block takes all chunks, and three take several each, as on a device with far more numbers.
-constexpr unsigned kMostBlocks[] = {0, 1, 3};
-
 TEST_P(DeviceKernel, PackAndUnpackMoreThanOneLaunch) {
   std::vector<TestSpan> parts;
   std::vector<ConstSpan> sources;
@@ -178,25 +175,22 @@ TEST_P(DeviceKernel, PackAndUnpackMoreThanOneLaunch) {
   }
   TestSpan expected(total, GetParam());
   expected.fill(small_integer);
-  for (const unsigned most_blocks : kMostBlocks) {
-    SCOPED_TRACE(most_blocks);
-    std::size_t first = 0;
-    for (TestSpan& part : parts) {
-      part.fill([first](std::size_t at) { return small_integer(first + at); });
-      first += part.get().count;
-    }
-    const TestSpan flat(total, GetParam(), 3, Memory::device);
-    device::pack(sources, flat, {}, most_blocks);
-    device_synchronize();
-    expect_equal(flat, expected);
-    for (TestSpan& part : parts) part.fill([](std::size_t) { return 0.0; });
-    device::unpack(flat, targets, {}, most_blocks);
-    device_synchronize();
-    first = 0;
-    for (const TestSpan& part : parts) {
-      for (const double value : part.values()) ASSERT_EQ(value, small_integer(first++));
-      EXPECT_TRUE(part.margins_are_zero());
-    }
+  std::size_t first = 0;
+  for (TestSpan& part : parts) {
+    part.fill([first](std::size_t at) { return small_integer(first + at); });
+    first += part.get().count;
+  }
+  const TestSpan flat(total, GetParam(), 3, Memory::device);
+  device::pack(sources, flat, {});
+  device_synchronize();
+  expect_equal(flat, expected);
+  for (TestSpan& part : parts) part.fill([](std::size_t) { return 0.0; });
+  device::unpack(flat, targets, {});
+  device_synchronize();
+  first = 0;
+  for (const TestSpan& part : parts) {
+    for (const double value : part.values()) ASSERT_EQ(value, small_integer(first++));
+    EXPECT_TRUE(part.margins_are_zero());
   }
 }
 
@@ -394,7 +388,7 @@ TEST_F(DeviceUpdate, SgdHasTheHostsBits) {
     for (std::size_t t = 0; t < std::size(rates); ++t) {
       const double wanted = rates[t];
       device_copy_done(&wanted, rate.span().data, sizeof(wanted));
-      sgd_update(parts, 0.9F, rate.span().as<double>().data(), {}, kMostBlocks[t]);
+      sgd_update(parts, 0.9F, rate.span().as<double>().data(), {});
       for (TwinPart& twin : twins) {
         sgd_update(twin.parameters.host(), twin.gradients.host(), twin.first.host(), 0.9F,
                    static_cast<float>(wanted));
@@ -419,8 +413,7 @@ TEST_F(DeviceUpdate, AdamHasTheHostsBitsAndCountsItsSteps) {
   auto* const there = reinterpret_cast<AdamProgress*>(progress.span().data);
   AdamStep step{0.9, 0.999, 1e-8, 0, 0};
   for (unsigned t = 1; t <= 5; ++t) {
-    adam_update(parts, step, rate_there.span().as<double>().data(), there, {},
-                kMostBlocks[t % std::size(kMostBlocks)]);
+    adam_update(parts, step, rate_there.span().as<double>().data(), there, {});
     AdamProgress got;
     device_copy_done(there, &got, sizeof(got));
     EXPECT_EQ(got.steps, t);

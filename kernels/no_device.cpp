@@ -50,11 +50,9 @@ void DeviceGraph::begin_capture(DeviceStream) { refuse(); }
 void DeviceGraph::end_capture() { refuse(); }
 void DeviceGraph::launch(DeviceStream) const { refuse(); }
 
-void sgd_update(std::span<const UpdatePart>, float, const double*, DeviceStream, unsigned) {
-  refuse();
-}
+void sgd_update(std::span<const UpdatePart>, float, const double*, DeviceStream) { refuse(); }
 void adam_update(std::span<const UpdatePart>, const AdamStep&, const double*, AdamProgress*,
-                 DeviceStream, unsigned) {
+                 DeviceStream) {
   refuse();
 }
 
@@ -65,8 +63,8 @@ void combine(std::span<const ConstSpan>, std::span<const Span>, ReduceOp, Device
 }
 void scale(Span, double, DeviceStream) { refuse(); }
 void cast(ConstSpan, Span, DeviceStream) { refuse(); }
-void pack(std::span<const ConstSpan>, Span, DeviceStream, unsigned) { refuse(); }
-void unpack(ConstSpan, std::span<const Span>, DeviceStream, unsigned) { refuse(); }
+void pack(std::span<const ConstSpan>, Span, DeviceStream) { refuse(); }
+void unpack(ConstSpan, std::span<const Span>, DeviceStream) { refuse(); }
 void stream_copy(ConstSpan, Span, DeviceStream) { refuse(); }
 void stream_triad(Span, ConstSpan, ConstSpan, double, DeviceStream) { refuse(); }
 void gemm(ConstSpan, ConstSpan, Span, std::size_t, std::size_t, std::size_t, DeviceStream,

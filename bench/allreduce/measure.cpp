@@ -120,11 +120,7 @@ std::vector<AllreducePlace> places_of(const TransportPlan& plan, const Allreduce
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
                                              const AllreduceOptions& options,
                                              const RankDevices& devices) {
-  try {
-    require_nccl_for_registrations(options, plan.names);
-  } catch (const UsageError& error) {
-    throw JointRefusal(error.what());  // of the plan, which is the same on all ranks
-  }
+  require_nccl_for_registrations(options, plan.names);
   std::vector<LaunchTransport> transports;
   for (const AllreducePlace& place : places_of(plan, options)) {
     LaunchTransport transport;

@@ -305,7 +305,7 @@ void require_nccl_for_registrations(const AllreduceOptions& options,
   if (options.registrations.empty() || there) return;
   std::vector<std::string_view> typed;
   for (const Registration one : options.registrations) typed.push_back(name_of(one));
-  fail<UsageError>(
+  fail<JointRefusal>(
       "--register {}: says what NCCL is told of its buffers, and transport {} is not NCCL; take "
       "--transport nccl, or leave it out",
       fmt::join(typed, ","), fmt::join(transports, ", "));

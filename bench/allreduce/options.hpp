@@ -129,7 +129,7 @@ AllreduceOptions parse_allreduce_options(int argc, const char* const* argv, int 
 /// Adds all options to `app`, bound to `options`. `ranks`: of which a fault strikes one.
 void describe(CLI::App& app, int ranks, AllreduceOptions& options);
 
-/// Throws UsageError for registrations where NCCL is none of the `transports`.
+/// Throws JointRefusal for registrations where NCCL is none of the `transports`.
 void require_nccl_for_registrations(const AllreduceOptions& options,
                                     const std::vector<std::string>& transports);
 

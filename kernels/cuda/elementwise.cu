@@ -88,16 +88,16 @@ __global__ void move_kernel(const Moves moves) {
   }
 }
 
-void launch(const Moves& moves, DeviceStream stream, unsigned most_blocks) {
+void launch(const Moves& moves, DeviceStream stream) {
   if (moves.chunks.total() == 0) return;
-  move_kernel<<<blocks_for_chunks(moves.chunks.total(), most_blocks), 256, 0,
+  move_kernel<<<blocks_for_chunks(moves.chunks.total()), 256, 0,
                 static_cast<cudaStream_t>(stream.handle)>>>(moves);
   CUDA_CHECK(cudaGetLastError());
 }
 
 /// `make(part, offset)` is the Move of one part that lies `offset` bytes into the flat buffer.
 template <class Part, class Make>
-void move_all(std::span<const Part> parts, DeviceStream stream, unsigned most_blocks, Make make) {
+void move_all(std::span<const Part> parts, DeviceStream stream, Make make) {
   Moves moves{};
   int count = 0;
   std::size_t offset = 0;
@@ -106,14 +106,14 @@ void move_all(std::span<const Part> parts, DeviceStream stream, unsigned most_bl
     const std::size_t chunks = (move.bytes + kChunkBytes - 1) / kChunkBytes;
     offset += move.bytes;
     if (!moves.chunks.push(chunks)) {
-      launch(moves, stream, most_blocks);
+      launch(moves, stream);
       moves.chunks = {};
       count = 0;
       moves.chunks.push(chunks);
     }
     moves.move[count++] = move;
   }
-  launch(moves, stream, most_blocks);
+  launch(moves, stream);
 }
 
 template <class Number>
@@ -158,15 +158,14 @@ void cast(ConstSpan from, Span to, DeviceStream stream) {
   });
 }
 
-void pack(std::span<const ConstSpan> parts, Span flat, DeviceStream stream, unsigned most_blocks) {
-  move_all(parts, stream, most_blocks, [&](const ConstSpan& part, std::size_t offset) {
+void pack(std::span<const ConstSpan> parts, Span flat, DeviceStream stream) {
+  move_all(parts, stream, [&](const ConstSpan& part, std::size_t offset) {
     return Move{part.data, flat.data + offset, part.bytes()};
   });
 }
 
-void unpack(ConstSpan flat, std::span<const Span> parts, DeviceStream stream,
-            unsigned most_blocks) {
-  move_all(parts, stream, most_blocks, [&](const Span& part, std::size_t offset) {
+void unpack(ConstSpan flat, std::span<const Span> parts, DeviceStream stream) {
+  move_all(parts, stream, [&](const Span& part, std::size_t offset) {
     return Move{flat.data + offset, part.data, part.bytes()};
   });
 }

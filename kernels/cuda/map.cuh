@@ -109,9 +109,9 @@ inline unsigned blocks_for(std::size_t threads_wanted) {
   return static_cast<unsigned>(std::clamp<std::size_t>((threads_wanted + 255) / 256, 1, most));
 }
 
-/// A block a chunk, or fewer that take them in turns: at most `most`, or what fills the device.
-inline unsigned blocks_for_chunks(unsigned chunks, unsigned most) {
-  return std::min(chunks, most > 0 ? most : blocks_for(std::size_t{chunks} * 256));
+/// A block a chunk, or fewer that fill the device and take them in turns.
+inline unsigned blocks_for_chunks(unsigned chunks) {
+  return std::min(chunks, blocks_for(std::size_t{chunks} * 256));
 }
 
 /// As host::map, enqueued on `stream`. `operation` is a functor with a __device__ operator().

@@ -103,8 +103,7 @@ __global__ void begin_adam_step(AdamProgress* progress, double beta1, double bet
 }
 
 template <int Arrays, class Rule>
-void launch(std::span<const UpdatePart> parts, const Rule& rule, DeviceStream stream,
-            unsigned most_blocks) {
+void launch(std::span<const UpdatePart> parts, const Rule& rule, DeviceStream stream) {
   for (std::size_t first = 0; first < parts.size(); first += kMostParts) {
     const std::size_t count = std::min<std::size_t>(kMostParts, parts.size() - first);
     Parts some{};
@@ -113,7 +112,7 @@ void launch(std::span<const UpdatePart> parts, const Rule& rule, DeviceStream st
       some.chunks.push((some.part[i].count + kChunk - 1) / kChunk);
     }
     if (some.chunks.total() == 0) continue;
-    const unsigned blocks = device::blocks_for_chunks(some.chunks.total(), most_blocks);
+    const unsigned blocks = device::blocks_for_chunks(some.chunks.total());
     update_kernel<Arrays><<<blocks, 256, 0, static_cast<cudaStream_t>(stream.handle)>>>(some, rule);
     CUDA_CHECK(cudaGetLastError());
   }
@@ -124,19 +123,19 @@ float single(double value) { return static_cast<float>(value); }
 }  // namespace
 
 void sgd_update(std::span<const UpdatePart> parts, float momentum, const double* rate,
-                DeviceStream stream, unsigned most_blocks) {
-  launch<1>(parts, Sgd{momentum, rate}, stream, most_blocks);
+                DeviceStream stream) {
+  launch<1>(parts, Sgd{momentum, rate}, stream);
 }
 
 void adam_update(std::span<const UpdatePart> parts, const AdamStep& decay, const double* rate,
-                 AdamProgress* progress, DeviceStream stream, unsigned most_blocks) {
+                 AdamProgress* progress, DeviceStream stream) {
   begin_adam_step<<<1, 1, 0, static_cast<cudaStream_t>(stream.handle)>>>(progress, decay.beta1,
                                                                          decay.beta2, rate);
   CUDA_CHECK(cudaGetLastError());
   launch<2>(parts,
             Adam{single(decay.beta1), single(1 - decay.beta1), single(decay.beta2),
                  single(1 - decay.beta2), single(decay.epsilon), progress},
-            stream, most_blocks);
+            stream);
 }
 
 }  // namespace scalebench
