@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,20 @@ std::vector<double> all_gather(Communicator& host, double value);
 std::vector<std::string> all_gather(Communicator& host, const std::string& text);
 /// Every rank's values, one after the other by rank: result[rank * values.size() + i].
 std::vector<double> all_gather(Communicator& host, std::span<const double> values);
+
+/// The same of values of any kind, as their bytes are.
+template <class Value>
+std::vector<Value> all_gather_as_is(Communicator& host, const std::vector<Value>& mine) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  const std::string bytes(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(Value));
+  std::vector<Value> all;
+  for (const std::string& theirs : all_gather(host, bytes)) {
+    const std::size_t known = all.size();
+    all.resize(known + mine.size());
+    std::memcpy(all.data() + known, theirs.data(), bytes.size());
+  }
+  return all;
+}
 
 /// Rank `root`'s data replaces everybody's. Host spans of equal count.
 void broadcast(Communicator& host, Span data, int root);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <random>
@@ -47,20 +46,6 @@ struct Exported {
   std::byte* base;  // as addressed in that process
   cudaIpcMemHandle_t handle;
 };
-
-/// Collective: `mine` of every rank, one after the other, as their bytes are.
-template <class Value>
-std::vector<Value> all_gather_as_is(Communicator& control, const std::vector<Value>& mine) {
-  static_assert(std::is_trivially_copyable_v<Value>);
-  std::string bytes(mine.size() * sizeof(Value), '\0');
-  std::memcpy(bytes.data(), mine.data(), bytes.size());
-  std::vector<Value> all;
-  for (const std::string& theirs : all_gather(control, bytes)) {
-    all.resize(all.size() + mine.size());
-    std::memcpy(&*(all.end() - std::ssize(mine)), theirs.data(), bytes.size());
-  }
-  return all;
-}
 
 /// As CUDA_CHECK, but the failure is an expected one, which must not stick to this thread.
 void require(cudaError_t status, const char* what, int rank) {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -264,30 +263,6 @@ void SharedSegment::map(Pages pages, Mapped mapped) {
   data_ = static_cast<std::byte*>(address);
 }
 
-namespace {
-
-/// Collective: every rank's name, by rank. What control moves are numbers: 64 bits go as two.
-std::vector<SegmentName> names_of_all(Communicator& control, const SegmentName& mine) {
-  constexpr std::ptrdiff_t kNumbers = 6;
-  constexpr std::uint64_t kHalf = std::uint64_t{1} << 32U;
-  const auto number = [](auto value) { return static_cast<double>(value); };
-  const std::array<double, kNumbers> numbers{
-      number(mine.process),        number(mine.descriptor),   number(mine.device / kHalf),
-      number(mine.device % kHalf), number(mine.file / kHalf), number(mine.file % kHalf)};
-  const std::vector<double> all = all_gather(control, numbers);
-  std::vector<SegmentName> names;
-  for (auto one = all.begin(); one != all.end(); one += kNumbers) {
-    const auto whole = [&](int high) {
-      return static_cast<std::uint64_t>(one[high]) * kHalf +
-             static_cast<std::uint64_t>(one[high + 1]);
-    };
-    names.push_back({static_cast<int>(one[0]), static_cast<int>(one[1]), whole(2), whole(4)});
-  }
-  return names;
-}
-
-}  // namespace
-
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
                               Pages pages, Mapped mapped) {
   SharedSegments shared;
@@ -305,7 +280,7 @@ SharedSegments share_segments(Communicator& control, std::size_t bytes, std::str
   if (problem.empty()) {
     problem = problem_of([&] { shared.own = SharedSegment(bytes, pages, mapped); });
   }
-  const std::vector<SegmentName> all = names_of_all(control, shared.own.name());
+  const std::vector<SegmentName> all = all_gather_as_is(control, std::vector{shared.own.name()});
   for (std::size_t rank = 0; rank < node.size() && problem.empty(); ++rank) {
     shared.base_of_rank.push_back(nullptr);
     if (rank == me) {
