@@ -72,8 +72,8 @@ class AllreduceChoices {
   /// is none, Unavailable when no cell is left.
   explicit AllreduceChoices(std::span<const MeasuredAllreduce> measured);
 
-  /// The fastest at the measured size that is nearest in log scale. Times within 3 % of the fastest
-  /// are ties, in which neighbouring sizes keep one algorithm for as long as they can.
+  /// The fastest at the measured size that is nearest in log scale; that of the next smaller size
+  /// where it takes at most 3 % longer.
   const AllreduceAlgorithm& pick(std::size_t bytes) const;
 
   /// "up to 5.7 KiB: one_shot", "up to 11 MiB: direct", "above: ring".
