@@ -157,8 +157,8 @@ void manifest(std::string_view bytes) {
 }
 
 void trace(std::string_view bytes) {
-  const TracedStep trace = parse_traced_step(bytes, "trace.json");
-  read_back("a trace", [&] { return parse_traced_step(json_of(trace), "again.json"); });
+  const StepProfile trace = parse_profile(bytes, "trace.json");
+  read_back("a trace", [&] { return parse_profile(json_of(trace), "again.json"); });
 }
 
 // Other programs' results, up to the rows and tables that become of them.

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,23 +38,11 @@ struct StepProfile {
   double gradients() const;         // elements of all parameters
 };
 
-/// A profile, and on what it was recorded.
-struct TracedStep : StepProfile {
-  std::string model;  // a result file's label
-  std::int64_t parameters = 0;
-  std::string device;
-  std::string dtype;
-  int threads = 1;
-  int steps = 0;  // recorded
-};
+/// The profile in `text`, which is the content of `file`; other keys are left unread. Throws
+/// UsageError with line and column of malformed JSON, else with the file and what is wrong.
+StepProfile parse_profile(std::string_view text, const std::string& file);
 
-/// Throws UsageError with file, line and column of malformed JSON, and with file and key of a value
-/// that is missing, unknown or impossible.
-TracedStep read_traced_step(const std::filesystem::path& file);
-/// `text` as if read from `file`, which only names it in errors.
-TracedStep parse_traced_step(std::string_view text, const std::string& file);
-
-/// What read_traced_step reads; a line for each layer.
-std::string json_of(const TracedStep& trace);
+/// What parse_profile reads.
+std::string json_of(const StepProfile& profile);
 
 }  // namespace scalebench

@@ -4,21 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <utility>
+
 #include "kernels/testing.hpp"
 #include "models/testing.hpp"
 
 namespace scalebench {
 namespace {
 
-TracedStep example() {
-  TracedStep trace;
-  trace.model = "tiny";
-  trace.parameters = 15;
+StepProfile example() {
+  StepProfile trace;
   trace.batch = 4;
-  trace.device = "cpu";
-  trace.dtype = "float";
-  trace.threads = 2;
-  trace.steps = 3;
   trace.layers = {{"flatten", 0.25, 0, {}}, {"dense1", 0.5, 1.0 / 3, {12, 3}}};
   trace.load_seconds = 0.125;
   trace.update_seconds = 1e-9;
@@ -36,15 +33,13 @@ std::string with(const std::string& old, const std::string& now) {
 }
 
 void expect_refused(const std::string& text, std::initializer_list<std::string_view> parts) {
-  expect_error([&] { parse_traced_step(text, "t.json"); }, parts);
+  expect_error([&] { parse_profile(text, "t.json"); }, parts);
 }
 
-TEST(TracedStep, ReadsWhatItWrote) {
-  const TemporaryFolder folder;
-  const TracedStep wrote = example();
-  const TracedStep read = read_traced_step(folder.write("t.json", json_of(wrote)));
+TEST(StepProfile, ReadsWhatItWrote) {
+  const StepProfile wrote = example();
+  const StepProfile read = parse_profile(json_of(wrote), "t.json");
   EXPECT_EQ(json_of(read), json_of(wrote));
-  EXPECT_EQ(read.model, "tiny");
   EXPECT_EQ(read.batch, 4);
   ASSERT_EQ(read.layers.size(), 2U);
   EXPECT_TRUE(read.layers[0].gradients.empty());
@@ -54,57 +49,51 @@ TEST(TracedStep, ReadsWhatItWrote) {
   EXPECT_EQ(read.step_seconds, wrote.step_seconds);
 }
 
-TEST(TracedStep, SumsItsIntervals) {
+TEST(StepProfile, SumsItsIntervals) {
   EXPECT_DOUBLE_EQ(example().forward_seconds(), 0.75);
   EXPECT_DOUBLE_EQ(example().backward_seconds(), 1.0 / 3);
   EXPECT_DOUBLE_EQ(example().seconds(), 0.75 + 1.0 / 3 + 0.125 + 1e-9);
   EXPECT_EQ(example().gradients(), 15);
 }
 
-TEST(TracedStep, NamesLineAndColumnOfWhatIsNotJson) {
-  expect_refused("{\n  \"model\": ,\n}", {"t.json:2:12: not JSON", "--record-trace"});
+TEST(StepProfile, LeavesOtherKeysUnread) {
+  const StepProfile read = parse_profile(with("{", "{\"schema_version\": 1,"), "t.json");
+  EXPECT_EQ(json_of(read), json_of(example()));
+}
+
+TEST(StepProfile, NamesLineAndColumnOfWhatIsNotJson) {
+  expect_refused("{\n  \"batch\": ,\n}", {"t.json:2:12: not JSON", "--record-trace"});
   expect_refused("", {"t.json:1:1: not JSON"});
   const std::string text = json_of(example());
   expect_refused(text.substr(0, text.size() - 3), {"t.json:", "not JSON"});
   expect_refused(with("0.25", "1e999"),
                  {"t.json:", "number overflow parsing '1e999'", "--record-trace"});
-}
-
-TEST(TracedStep, NamesTheKeyOfAWrongValue) {
-  expect_refused("[]", {"t.json: the file: []; expected a JSON object"});
-  expect_refused(with("\"batch\"", "\"bacth\""), {"bacth: unknown key; valid: ", "batch"});
-  expect_refused(with("  \"batch\": 4,\n", ""), {"t.json: batch: missing"});
-  expect_refused(with("\"batch\": 4", "\"batch\": 0"), {"batch: 0; expected a whole number"});
-  expect_refused(with("\"batch\": 4", "\"batch\": 4.5"), {"batch: 4.5; expected a whole number"});
-  expect_refused(with("\"batch\": 4", "\"batch\": 18446744073709551615"), {"batch: ", "whole"});
-  expect_refused(with("\"threads\": 2", "\"threads\": 3000000000"), {"threads: ", "31 bits"});
-  expect_refused(with("version\": 1", "version\": 2"), {"schema_version: 2; expected 1"});
-  expect_refused(with("\"tiny\"", "\"\""), {"model: \"\"; expected a text"});
-  expect_refused(with("0.25", "-0.25"),
-                 {"layers[0].forward_seconds: -0.25; expected seconds, 0 or more"});
-  expect_refused(with("[12,3]", "[12,0]"), {"layers[1].gradients[1]: 0; expected"});
-  expect_refused(with("[12,3]", "12"), {"layers[1].gradients: 12; expected a list"});
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  expect_refused(with("\"tiny\"", deep), {"t.json: ", "nested more than 100 deep"});
-  expect_refused(with("\"batch\": 4", "\"batch\": 4, \"batch\": 7"),
-                 {"t.json: key 'batch' stands twice in one object"});
-  expect_refused(with("\"tiny\"", "[[4]]"), {"model: a list; expected a text"});
-  expect_refused(with("0.125", "\"fast\""), {"load_seconds: \"fast\"; expected seconds"});
-  expect_refused(with("[1.5,1.25,0.1]", "[]"), {"step_seconds: []; expected a list, not empty"});
+  expect_refused(with("0.125", deep), {"t.json: ", "nested more than 100 deep"});
 }
 
-TEST(TracedStep, ChecksWhatMustAgree) {
-  expect_refused(with("[12,3]", "[9223372036854775807,9223372036854775807]"), {"parameters: "});
-  expect_refused(with("\"parameters\": 15", "\"parameters\": 16"),
-                 {"parameters: 16; expected 15, the sum of the layers' gradients"});
-  expect_refused(with("\"steps\": 3", "\"steps\": 4"), {"steps: 4; expected 3"});
+TEST(StepProfile, NamesTheFileOfAValueOfAnotherKind) {
+  expect_refused("[]", {"t.json: ", "--record-trace"});
+  expect_refused(with("\"batch\"", "\"bacth\""), {"t.json: ", "batch"});
+  expect_refused(with("0.125", "\"fast\""), {"t.json: ", "must be number"});
+  expect_refused(with("\"dense1\"", "4"), {"t.json: ", "must be string"});
 }
 
-TEST(TracedStep, NamesAFileThatCannotBeRead) {
-  const TemporaryFolder folder;
-  expect_error([&] { read_traced_step(folder / "none.json"); },
-               {"none.json: cannot read", "No such"});
-  expect_error([&] { read_traced_step(folder.path()); }, {"cannot read this file"});
+TEST(StepProfile, RefusesWhatNoStepCanBe) {
+  for (const auto& [old, now] : std::to_array<std::pair<std::string, std::string>>(
+           {{"\"batch\": 4", "\"batch\": 0"},
+            {"\"batch\": 4", "\"batch\": 18446744073709551615"},
+            {"0.25", "-0.25"},
+            {"0.125", "-1"},
+            {"12,", "0,"}})) {
+    expect_refused(with(old, now), {"t.json: no step", "--record-trace"});
+  }
+  StepProfile none = example();
+  none.step_seconds.clear();
+  expect_refused(json_of(none), {"t.json: no step"});
+  none = example();
+  none.layers.clear();
+  expect_refused(json_of(none), {"t.json: no step"});
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/exit.hpp"
 #include "bench/cli/quantity.hpp"
+#include "bench/record/file.hpp"
 #include "bench/record/result_row.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/plan/plan.hpp"
@@ -84,7 +85,7 @@ PredictionQuestions questions_of(const PredictOptions& options) {
 Profiles profiles_of(const StoredRun& run) {
   Profiles profiles;
   for (const auto& [number, file] : traces_of(run.folder)) {
-    profiles[number] = read_traced_step(file);
+    profiles[number] = parse_profile(read_file(file), file.string());
   }
   return profiles;
 }

@@ -80,7 +80,7 @@ StepRecording record_steps(const Ranks& ranks, Communicator& gradients,
   Trainer trainer(options, gradients, ranks.host, clock);
   for (int i = 0; i < kStepsBeforeRecording; ++i) trainer.train_step();
   StepRecording recording;
-  TracedStep& trace = recording.trace;
+  StepProfile& trace = recording.trace;
   trace.layers = trainer.layers();
   std::vector<TimedStep> steps;
   std::vector<double> unmarked;
@@ -99,13 +99,7 @@ StepRecording record_steps(const Ranks& ranks, Communicator& gradients,
     trainer.trace_layers(nullptr);
     steps.push_back(clock.step(trace.layers.size()));
   }
-  trace.model = trainer.options().choice.label;
-  trace.parameters = trainer.parameter_count();
   trace.batch = trainer.options().batch;
-  trace.device = device_label(options);
-  trace.dtype = dtype_label(options.precision);
-  trace.threads = trainer.options().threads;
-  trace.steps = static_cast<int>(steps.size());
   for (std::size_t i = 0; i < trace.layers.size(); ++i) {
     TracedLayer& layer = trace.layers[i];
     layer.forward_seconds = median_over(steps, [i](const auto& step) { return step.forward[i]; });
@@ -151,10 +145,10 @@ void record_trace(const Ranks& ranks, Communicator& gradients, const EpochOption
   const StepRecording recording = record_steps(ranks, gradients, options.training.trainer);
   const std::filesystem::path file = trace_file(options);
   write_file_atomically(file, json_of(recording.trace));
-  const TracedStep& trace = recording.trace;
+  const StepProfile& trace = recording.trace;
   console.note(fmt::format("{}: {} steps of {} images, median {:.6f} s; marks cost {:+.2f} %",
-                           file.string(), trace.steps, trace.batch, median_of(trace.step_seconds),
-                           100 * recording.cost_of_marks));
+                           file.string(), trace.step_seconds.size(), trace.batch,
+                           median_of(trace.step_seconds), 100 * recording.cost_of_marks));
 }
 
 }  // namespace scalebench

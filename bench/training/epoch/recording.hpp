@@ -67,7 +67,7 @@ class LayerClock final : public StepTrace, public LayerTrace {
 // layers, which says what the marks cost.
 
 struct StepRecording {
-  TracedStep trace;
+  StepProfile trace;
   /// Median step with marks over the median without, minus one.
   double cost_of_marks = 0;
 };
