@@ -16,6 +16,12 @@ std::vector<std::int32_t> words_for(std::size_t bytes) {
   return std::vector<std::int32_t>((bytes + sizeof(std::int32_t) - 1) / sizeof(std::int32_t));
 }
 
+std::vector<std::int32_t> words_of(const std::string& text) {
+  std::vector<std::int32_t> words = words_for(text.size());
+  if (!text.empty()) std::memcpy(words.data(), text.data(), text.size());
+  return words;
+}
+
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
 // In each round of a broadcast whoever has been told tells the rank as many places on as there are
@@ -71,14 +77,30 @@ std::vector<std::string> all_gather(Communicator& host, const std::string& text)
   std::vector<std::size_t> counts;
   for (const double size : sizes)
     counts.push_back(words_for(static_cast<std::size_t>(size)).size());
-  std::vector<std::int32_t> mine = words_for(text.size());
-  if (!text.empty()) std::memcpy(mine.data(), text.data(), text.size());
-  const auto all = gather_blocks<std::int32_t>(host, mine, counts);
+  const auto all = gather_blocks<std::int32_t>(host, words_of(text), counts);
   std::vector<std::string> texts;
   const std::int32_t* block = all.data();
   for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
     texts.emplace_back(reinterpret_cast<const char*>(block), static_cast<std::size_t>(sizes[rank]));
     block += counts[rank];
+  }
+  return texts;
+}
+
+std::vector<std::string> gather_texts(Communicator& host, const std::string& text) {
+  const std::vector<double> sizes = all_gather(host, static_cast<double>(text.size()));
+  std::vector<std::int32_t> words = words_of(text);
+  const auto all_words = [&] { return span_of(std::span(words)); };
+  if (host.rank() != 0) {
+    host.exchange(all_words(), 0, all_words().part(0, 0), 0);
+    return {};
+  }
+  std::vector<std::string> texts{text};
+  for (int rank = 1; rank < host.size(); ++rank) {
+    const auto size = static_cast<std::size_t>(sizes[index(rank)]);
+    words = words_for(size);
+    host.exchange(all_words().part(0, 0), rank, all_words(), rank);
+    texts.emplace_back(reinterpret_cast<const char*>(words.data()), size);
   }
   return texts;
 }

@@ -25,6 +25,8 @@ namespace scalebench {
 std::vector<double> all_gather(Communicator& host, double value);
 /// Every rank's text, by rank; lengths may differ.
 std::vector<std::string> all_gather(Communicator& host, const std::string& text);
+/// Every rank's text, by rank, on rank 0; nothing on the others, which need not have the memory.
+std::vector<std::string> gather_texts(Communicator& host, const std::string& text);
 /// Every rank's values, one after the other by rank: result[rank * values.size() + i].
 std::vector<double> all_gather(Communicator& host, std::span<const double> values);
 

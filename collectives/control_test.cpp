@@ -49,6 +49,8 @@ TEST(Control, GathersManyNumbersAndTextsOfManyLengths) {
                 (std::vector{theirs, -theirs, theirs / 3}));
       EXPECT_EQ(texts[static_cast<std::size_t>(rank)], text_of(rank));
     }
+    EXPECT_EQ(gather_texts(host, text_of(host.rank())),
+              host.rank() == 0 ? texts : std::vector<std::string>());
     EXPECT_TRUE(all_gather(host, std::span<const double>()).empty());
     EXPECT_EQ(all_gather(host, std::string()), std::vector<std::string>(7));
   });

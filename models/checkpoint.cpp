@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
@@ -16,8 +17,8 @@
 namespace scalebench {
 namespace {
 
-// Names in the file: parameter.conv1.weight, buffer.bn.running_mean, optimizer.velocity.0, and
-// random.3.1 for the second generator of rank 3.
+// Names in the file: parameter.conv1.weight, buffer.bn.running_mean, optimizer.2.velocity.0 for
+// what rank 2's optimizer remembers, and random.3.1 for the second generator of rank 3.
 
 using Type = std::pair<std::string_view, torch::ScalarType>;
 const std::array kTypes{Type{"float32", torch::kFloat32}, Type{"float64", torch::kFloat64},
@@ -69,30 +70,19 @@ torch::Tensor tensor_of(const StoredTensor& from) {
   return tensor;
 }
 
-/// Every rank's random state as tensors of the file, by rank.
-std::vector<StoredTensor> random_states(const Network& network, Communicator& host) {
-  const std::vector<torch::Tensor> mine = network.random_state();
-  std::vector<double> sizes;
-  std::string bytes;
-  for (const auto& state : mine) {
-    sizes.push_back(static_cast<double>(state.numel()));
-    bytes += stored("", state).bytes;
-  }
-  const std::vector<double> all_sizes = all_gather(host, std::span<const double>(sizes));
-  const std::vector<std::string> all_bytes = all_gather(host, bytes);
-  std::vector<StoredTensor> states;
-  for (std::size_t rank = 0; rank < all_bytes.size(); ++rank) {
-    std::string_view rest = all_bytes[rank];
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-      const auto size = static_cast<std::size_t>(all_sizes[rank * mine.size() + i]);
-      states.push_back({fmt::format("random.{}.{}", rank, i),
-                        "uint8",
-                        {static_cast<std::int64_t>(size)},
-                        std::string(rest.substr(0, size))});
-      rest.remove_prefix(size);
+/// What this rank alone has: its optimizer's memory, where no other rank's stands for it, and its
+/// random numbers.
+std::vector<StoredTensor> state_of_rank(const Network& network, GradientSync& sync, int rank) {
+  std::vector<StoredTensor> state;
+  if (rank == 0 || sync.divides_optimizer()) {
+    for (const auto& [name, tensor] : sync.optimizer_state()) {
+      state.push_back(stored(fmt::format("optimizer.{}.{}", rank, name), tensor));
     }
   }
-  return states;
+  for (std::size_t i = 0; const torch::Tensor& random : network.random_state()) {
+    state.push_back(stored(fmt::format("random.{}.{}", rank, i++), random));
+  }
+  return state;
 }
 
 const StoredTensor* found(const Checkpoint& checkpoint, const std::string& name) {
@@ -113,8 +103,9 @@ void copy_into(const torch::Tensor& to, const Checkpoint& checkpoint, const std:
 }  // namespace
 
 Checkpoint captured(const Network& network, GradientSync& sync, Communicator& host) {
-  const NamedTensors optimizer = sync.optimizer_state();
-  std::vector<StoredTensor> random = random_states(network, host);
+  Checkpoint mine;
+  mine.tensors = state_of_rank(network, sync, host.rank());
+  const std::vector<std::string> of_ranks = gather_texts(host, bytes_of(mine));
   Checkpoint checkpoint;
   if (host.rank() != 0) return checkpoint;
   for (const auto& parameter : network.named_parameters()) {
@@ -123,10 +114,10 @@ Checkpoint captured(const Network& network, GradientSync& sync, Communicator& ho
   for (const auto& buffer : network.named_buffers()) {
     checkpoint.tensors.push_back(stored("buffer." + buffer.key(), buffer.value()));
   }
-  for (const auto& [name, tensor] : optimizer) {
-    checkpoint.tensors.push_back(stored("optimizer." + name, tensor));
+  for (const std::string& bytes : of_ranks) {
+    Checkpoint of_rank = checkpoint_from(bytes);
+    std::ranges::move(of_rank.tensors, std::back_inserter(checkpoint.tensors));
   }
-  for (StoredTensor& state : random) checkpoint.tensors.push_back(std::move(state));
   return checkpoint;
 }
 
@@ -138,11 +129,11 @@ void take_over(const Checkpoint& checkpoint, Network& network, GradientSync& syn
   for (auto& buffer : network.named_buffers()) {
     copy_into(buffer.value(), checkpoint, "buffer." + buffer.key());
   }
-  constexpr std::string_view kOptimizer = "optimizer.";
+  const std::string own = fmt::format("optimizer.{}.", sync.divides_optimizer() ? rank : 0);
   NamedTensors optimizer;
   for (const StoredTensor& tensor : checkpoint.tensors) {
-    if (!tensor.name.starts_with(kOptimizer)) continue;
-    optimizer.emplace_back(tensor.name.substr(kOptimizer.size()), tensor_of(tensor));
+    if (!tensor.name.starts_with(own)) continue;
+    optimizer.emplace_back(tensor.name.substr(own.size()), tensor_of(tensor));
   }
   sync.restore_optimizer(optimizer);
   std::vector<torch::Tensor> random;

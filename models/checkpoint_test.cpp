@@ -146,7 +146,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Way{"mlp", "none", 1}, Way{"mlp", "one_device", 1}, Way{"mlp", "mirrored", 2},
                     Way{"mnist_cnn", "none", 1}, Way{"mnist_cnn", "one_device", 1},
                     Way{"mnist_cnn", "mirrored", 2}, Way{"resnet20", "none", 1},
-                    Way{"resnet20", "one_device", 1}, Way{"resnet20", "mirrored", 2}),
+                    Way{"resnet20", "one_device", 1}, Way{"resnet20", "mirrored", 2},
+                    Way{"mlp", "zero1", 3}, Way{"mnist_cnn", "central_storage", 2},
+                    Way{"mnist_cnn", "ps_sync", 3}, Way{"mnist_cnn", "balanced_shards", 2},
+                    Way{"mlp", "model_split", 3}),
     [](const testing::TestParamInfo<Way>& way) {
       return std::string(way.param.model) + "_" + way.param.gradient_sync;
     });

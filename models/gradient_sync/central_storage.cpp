@@ -28,13 +28,11 @@ class CentralStorage : public DividedSync {
         group_(communicator(), all_ranks(communicator()), communicator().rank(), 1,
                wire_gradients_.span()) {
     require_full_width("central_storage", inputs.options);
-    const bool central = communicator().rank() == 0;
-    if (central) {
-      gradients_ = on_host(wire_gradients_.span());
-      parameters_ = on_host(wire_parameters_.span());
-      fetch_parameters();
-    }
-    divide({{0, 0, 0, 0, replica().flat_parameters().numel()}}, parameters_, gradients_);
+    if (communicator().rank() > 0) return;
+    gradients_ = on_host(wire_gradients_.span());
+    parameters_ = on_host(wire_parameters_.span());
+    fetch_parameters();
+    divide({{0, replica().parameters().count}}, parameters_, gradients_);
   }
 
   void restore_optimizer(const NamedTensors& state) override {

@@ -255,46 +255,6 @@ TEST(DividedStrategies, SkipAnInfiniteGradientOnAllRanks) {
   }
 }
 
-/// The whole state after a few steps on `ranks`, or from `restored` on.
-NamedTensors state_after(const char* name, int ranks, const NamedTensors& restored, int steps) {
-  NamedTensors state;
-  run_ranks(ranks, [&](Communicator& communicator) {
-    StrategyUnderTest setup(communicator, "ring");
-    const auto sync = gradient_sync_named(name).make(
-        {setup.parameters, communicator, setup.allreduce, "adam", setup.trace, setup.options});
-    if (!restored.empty()) sync->restore_optimizer(restored);
-    if (sync->workers().index < 0) sync->serve(steps);
-    for (int step = 0; step < steps && sync->workers().index >= 0; ++step) {
-      pass(*sync, setup.parameters, 1 + step);
-      sync->update(0.1, 1);
-    }
-    const NamedTensors mine = sync->optimizer_state();
-    if (communicator.rank() > 0) return;
-    for (const auto& [key, tensor] : mine) state.emplace_back(key, tensor.clone());
-  });
-  return state;
-}
-
-void expect_equal(const NamedTensors& one, const NamedTensors& other) {
-  ASSERT_EQ(one.size(), other.size());
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    EXPECT_EQ(one[i].first, other[i].first);
-    EXPECT_TRUE(torch::allclose(one[i].second, other[i].second)) << one[i].first;
-  }
-}
-
-TEST(DividedStrategies, OptimizerStateDoesNotDependOnTheDivision) {
-  const NamedTensors whole = state_after("one_device", 1, {}, 2);
-  const NamedTensors later = state_after("one_device", 1, whole, 1);
-  for (const char* name : {"central_storage", "ps_sync", "balanced_shards", "zero1"}) {
-    for (const int ranks : {2, 3}) {
-      SCOPED_TRACE(fmt::format("{} on {}", name, ranks));
-      expect_equal(state_after(name, ranks, {}, 2), whole);
-      expect_equal(state_after(name, ranks, whole, 1), later);
-    }
-  }
-}
-
 /// One rank whose windows are not the memory of the network, as those of a transport between hosts
 /// are not where the network is on a GPU. Both are host memory.
 class MemoryApart final : public Communicator {
@@ -331,43 +291,6 @@ TEST(DividedStrategies, GoOnFromTheParametersThatAreInTheNetworkWhenRestored) {
       EXPECT_TRUE(setup.parameters[0].allclose(torch::full({2, 3}, 6.5F)));
       EXPECT_TRUE(setup.parameters[1].allclose(torch::full({5}, 6.5F)));
     });
-  }
-}
-
-TEST(DividedStrategies, StagesGatherTheirOptimizersToo) {
-  const auto state_of = [](int ranks, const NamedTensors& restored, bool step) {
-    NamedTensors state;
-    run_ranks(ranks, [&](Communicator& communicator) {
-      NoTrace trace;
-      const auto network = make_network("mlp", 1);
-      const std::vector<torch::Tensor> parameters = network->parameters();
-      const GradientSyncOptions options{.micro_batches = 2};
-      const auto sync = gradient_sync_named("model_split")
-                            .make({parameters,
-                                   communicator,
-                                   nullptr,
-                                   "adam",
-                                   trace,
-                                   options,
-                                   network.get(),
-                                   {1, 28, 28}});
-      if (!restored.empty()) sync->restore_optimizer(restored);
-      if (step) {
-        const auto images = torch::linspace(0, 1, 4 * 784).view({4, 1, 28, 28});
-        sync->own_pass()->run(images, torch::arange(4, torch::kInt64), 1);
-        sync->update(0.01, 1);
-      }
-      const NamedTensors mine = sync->optimizer_state();
-      if (communicator.rank() > 0) return;
-      for (const auto& [key, tensor] : mine) state.emplace_back(key, tensor.clone());
-    });
-    return state;
-  };
-  const NamedTensors whole = state_of(1, {}, true);
-  ASSERT_EQ(whole.size(), 13U);  // two moments of six parameters, and a counter
-  for (const int ranks : {2, 4}) {
-    expect_equal(state_of(ranks, {}, true), whole);
-    expect_equal(state_of(ranks, whole, false), whole);
   }
 }
 

@@ -28,12 +28,14 @@ class ModelSplit : public GradientSync {
           "a built-in one, or mirrored");
     }
     cuts_ = cut_into_stages(layer_costs(*inputs.network, layers_, inputs.image), stages());
-    for (int stage = 0; stage < stages(); ++stage) assign(stage);
-    if (pieces_.size() != parameters_.size()) {
-      fail("the layers of this network have {} of its {} parameter tensors", pieces_.size(),
+    std::size_t assigned = 0;
+    for (int stage = 0; stage < stages(); ++stage) assigned += trained_in(stage).size();
+    if (assigned != parameters_.size()) {
+      fail("the layers of this network have {} of its {} parameter tensors", assigned,
            parameters_.size());
     }
-    optimizer_.divide(inputs.optimizer, parameters_, pieces_, mine_);
+    mine_ = trained_in(rank());
+    if (!mine_.empty()) optimizer_ = make_optimizer(inputs.optimizer, mine_);
     pass_.emplace(ranks_, layers_of(rank()), micro_batches_, *this, inputs.trace);
   }
 
@@ -53,7 +55,7 @@ class ModelSplit : public GradientSync {
       finite = unscale(parameter.grad(), gradient_scale) && finite;
     }
     if (gradient_scale != 1) finite = ranks_.all_agree(finite);
-    if (finite && optimizer_.get() != nullptr) optimizer_.get()->step(learning_rate);
+    if (finite && optimizer_) optimizer_->step(learning_rate);
     return finite;
   }
 
@@ -67,8 +69,13 @@ class ModelSplit : public GradientSync {
     }
   }
 
-  NamedTensors optimizer_state() override { return optimizer_.state(ranks_); }
-  void restore_optimizer(const NamedTensors& state) override { optimizer_.restore(state, rank()); }
+  bool divides_optimizer() const override { return true; }
+  NamedTensors optimizer_state() override {
+    return optimizer_ ? optimizer_->state() : NamedTensors{};
+  }
+  void restore_optimizer(const NamedTensors& state) override {
+    if (optimizer_) optimizer_->restore(state);
+  }
 
   std::string remarks() const override {
     std::vector<std::size_t> lengths;
@@ -88,28 +95,25 @@ class ModelSplit : public GradientSync {
             layers_.begin() + static_cast<std::ptrdiff_t>(cut[1])};
   }
 
-  void assign(int stage) {
-    std::size_t local = 0;
+  std::vector<torch::Tensor> trained_in(int stage) const {
+    std::vector<torch::Tensor> trained;
     for (const Layer& layer : layers_of(stage)) {
       for (const torch::Tensor& parameter : layer.parameters()) {
-        const auto found = std::ranges::find_if(
+        const bool is_trained = std::ranges::any_of(
             parameters_, [&](const torch::Tensor& one) { return one.is_same(parameter); });
-        if (found == parameters_.end()) continue;
-        pieces_.push_back({stage, local++, static_cast<std::size_t>(found - parameters_.begin()), 0,
-                           parameter.numel()});
-        if (stage == rank()) mine_.push_back(parameter);
+        if (is_trained) trained.push_back(parameter);
       }
     }
+    return trained;
   }
 
   std::vector<torch::Tensor> parameters_;
   StagedExchange ranks_;
   int micro_batches_;
   std::vector<Layer> layers_;
-  std::vector<std::size_t> cuts_;  // where each stage begins, and the end
-  std::vector<StatePiece> pieces_;
-  std::vector<torch::Tensor> mine_;  // parameters of this stage
-  DividedOptimizer optimizer_;
+  std::vector<std::size_t> cuts_;         // where each stage begins, and the end
+  std::vector<torch::Tensor> mine_;       // parameters of this stage
+  std::unique_ptr<Optimizer> optimizer_;  // null for a stage without parameters
   std::optional<PipelinePass> pass_;
 };
 

@@ -19,16 +19,10 @@ class Zero1 : public DividedSync {
         group_(communicator(), all_ranks(communicator()), communicator().rank(),
                communicator().size(), gradients_.span()) {
     require_full_width("zero1", inputs.options);
-    std::vector<StatePiece> pieces;
-    const int ranks = communicator().size();
-    for (int rank = 0; rank < ranks; ++rank) {
-      const Range shard = range_of_chunks(replica().parameters(), rank, 1, ranks);
-      if (rank == communicator().rank()) shard_ = shard;
-      if (shard.count == 0) continue;
-      pieces.push_back({rank, 0, 0, static_cast<std::int64_t>(shard.first),
-                        static_cast<std::int64_t>(shard.count)});
-    }
-    divide(std::move(pieces), replica().flat_parameters(), replica().flat_gradients());
+    shard_ =
+        range_of_chunks(replica().parameters(), communicator().rank(), 1, communicator().size());
+    if (shard_.count == 0) return;
+    divide({shard_}, replica().flat_parameters(), replica().flat_gradients());
   }
 
   void synchronise() override {

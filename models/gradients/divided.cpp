@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers name a tensor "velocity.3": what it is, and of which parameter. A name without a
-// number is a counter, the same on all owners.
 #include "models/gradients/divided.hpp"
 
 #include <algorithm>
@@ -13,116 +11,22 @@
 #include "models/network/network.hpp"
 
 namespace scalebench {
-namespace {
-
-bool is_counter(const std::string& name) { return name.find('.') == std::string::npos; }
-
-std::string name_of(const std::string& like, std::size_t number) {
-  return fmt::format("{}.{}", like.substr(0, like.find('.')), number);
-}
-
-const torch::Tensor& named(const NamedTensors& state, const std::string& name) {
-  const auto found = std::ranges::find(state, name, &NamedTensors::value_type::first);
-  if (found == state.end()) {
-    fail<UsageError>("optimizer state without '{}': not one of this optimizer", name);
-  }
-  return found->second;
-}
-
-torch::Tensor part(const torch::Tensor& whole, const StatePiece& piece) {
-  if (piece.first + piece.count > whole.numel()) {
-    fail<UsageError>("optimizer state of {} numbers, expected at least {}", whole.numel(),
-                     piece.first + piece.count);
-  }
-  if (piece.count == whole.numel()) return whole;  // of any strides
-  return whole.view(-1).narrow(0, piece.first, piece.count);
-}
-
-/// What is remembered of each parameter, from the names of the whole: each "x.0" once.
-std::vector<std::string> kinds(const NamedTensors& whole) {
-  std::vector<std::string> names;
-  for (const auto& [name, tensor] : whole) {
-    if (is_counter(name) || name.ends_with(".0")) names.push_back(name);
-  }
-  return names;
-}
-
-/// From `owner`, who has `mine`, into `into` on rank 0.
-void bring(StagedExchange& ranks, int owner, const NamedTensors& mine, const std::string& name,
-           const torch::Tensor& into) {
-  const int rank = ranks.communicator().rank();
-  if (rank == owner && owner == 0) {
-    torch::Tensor(into).copy_(named(mine, name).reshape(into.sizes()));
-  } else if (rank == owner) {
-    const torch::Tensor sent = named(mine, name).contiguous();
-    ranks.send(span_of_tensor(sent), 0);
-  } else if (rank == 0) {
-    const torch::Tensor received = torch::empty_like(into, torch::MemoryFormat::Contiguous);
-    ranks.receive(span_of_tensor(received), owner);
-    torch::Tensor(into).copy_(received);
-  }
-}
-
-}  // namespace
-
-void DividedOptimizer::divide(std::string_view name, std::vector<torch::Tensor> whole,
-                              std::vector<StatePiece> pieces,
-                              const std::vector<torch::Tensor>& mine) {
-  name_ = name;
-  whole_ = std::move(whole);
-  pieces_ = std::move(pieces);
-  if (!mine.empty()) optimizer_ = make_optimizer(name, mine);
-}
-
-NamedTensors DividedOptimizer::state(StagedExchange& ranks) const {
-  const torch::NoGradGuard no_grad;
-  // Of one that has everything: its names say what there is, and its tensors take it up.
-  const NamedTensors whole = make_optimizer(name_, whole_)->state();
-  const NamedTensors mine = optimizer_ ? optimizer_->state() : NamedTensors{};
-  const bool first = ranks.communicator().rank() == 0;
-  for (const std::string& kind : kinds(whole)) {
-    if (is_counter(kind)) {
-      bring(ranks, pieces_.front().owner, mine, kind, first ? named(whole, kind) : torch::Tensor());
-      continue;
-    }
-    for (const StatePiece& piece : pieces_) {
-      const torch::Tensor into =
-          first ? part(named(whole, name_of(kind, piece.whole)), piece) : torch::Tensor();
-      bring(ranks, piece.owner, mine, name_of(kind, piece.local), into);
-    }
-  }
-  return first ? whole : mine;
-}
-
-void DividedOptimizer::restore(const NamedTensors& whole, int rank) {
-  if (!optimizer_) return;
-  NamedTensors state;
-  for (const auto& [name, tensor] : optimizer_->state()) {
-    if (is_counter(name)) {
-      state.emplace_back(name, named(whole, name));
-      continue;
-    }
-    for (const StatePiece& piece : pieces_) {
-      if (piece.owner != rank || name_of(name, piece.local) != name) continue;
-      const torch::Tensor from = named(whole, name_of(name, piece.whole));
-      state.emplace_back(name, part(from, piece).reshape(tensor.sizes()));
-    }
-  }
-  optimizer_->restore(state);
-}
 
 DividedSync::DividedSync(const GradientSyncInputs& inputs)
     : FlatSync(inputs), optimizer_name_(inputs.optimizer), exchange_(inputs.communicator) {}
 
-void DividedSync::divide(std::vector<StatePiece> pieces, const torch::Tensor& parameters,
+void DividedSync::divide(const std::vector<Range>& mine, const torch::Tensor& parameters,
                          const torch::Tensor& gradients) {
-  std::vector<torch::Tensor> mine;
-  for (const StatePiece& piece : pieces) {
-    if (piece.owner != communicator().rank()) continue;
-    mine.push_back(parameters.narrow(0, piece.first, piece.count));
-    mine.back().mutable_grad() = gradients.narrow(0, piece.first, piece.count);
+  std::vector<torch::Tensor> views;
+  for (const Range range : mine) {
+    const auto part_of = [range](const torch::Tensor& flat) {
+      return flat.narrow(0, static_cast<std::int64_t>(range.first),
+                         static_cast<std::int64_t>(range.count));
+    };
+    views.push_back(part_of(parameters));
+    views.back().mutable_grad() = part_of(gradients);
   }
-  optimizer_.divide(optimizer_name_, {replica().flat_parameters()}, std::move(pieces), mine);
+  optimizer_ = make_optimizer(optimizer_name_, views);
 }
 
 void require_full_width(std::string_view name, const GradientSyncOptions& options) {
@@ -183,14 +87,8 @@ ServerSync::ServerSync(std::string_view name, const GradientSyncInputs& inputs)
       network_(inputs.network) {
   require_full_width(name, inputs.options);
   place(inputs);
-  std::vector<StatePiece> pieces;
-  for (int server = 0; server < server_count(); ++server) {
-    for (std::size_t local = 0; const Range run : runs_of(server)) {
-      pieces.push_back({workers_ + server, local++, 0, static_cast<std::int64_t>(run.first),
-                        static_cast<std::int64_t>(run.count)});
-    }
-  }
-  divide(std::move(pieces), replica().flat_parameters(), replica().flat_gradients());
+  if (!is_server()) return;
+  divide(runs_of(own_server()), replica().flat_parameters(), replica().flat_gradients());
 }
 
 void ServerSync::place(const GradientSyncInputs& inputs) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work that ranks divide: an update whose optimizer lies in pieces on several ranks, and servers,
-// which hold whole variables. The whole of an optimizer's state does not depend on how it was cut:
-// a checkpoint of N ranks is one of any number.
+// which hold whole variables.
 #pragma once
 
 #include <torch/types.h>
@@ -20,39 +19,6 @@
 
 namespace scalebench {
 
-/// Elements [first, first + count) of tensor `whole` among those of an optimizer over everything
-/// are tensor `local` of the optimizer of rank `owner`.
-struct StatePiece {
-  int owner;
-  std::size_t local;
-  std::size_t whole;
-  std::int64_t first;
-  std::int64_t count;
-};
-
-/// What of an optimizer this rank has: one over its pieces, which may be none.
-class DividedOptimizer {
- public:
-  /// Of the optimizer of that name over `whole`, tensors of which `pieces` are those of all ranks,
-  /// alike on all, `mine` has this rank's.
-  void divide(std::string_view name, std::vector<torch::Tensor> whole,
-              std::vector<StatePiece> pieces, const std::vector<torch::Tensor>& mine);
-
-  /// Null on a rank that owns nothing.
-  Optimizer* get() const { return optimizer_.get(); }
-
-  /// Collective: in full on rank 0, elsewhere what this rank has.
-  NamedTensors state(StagedExchange& ranks) const;
-  /// Throws UsageError when `whole` is no state of such an optimizer.
-  void restore(const NamedTensors& whole, int rank);
-
- private:
-  std::string name_;
-  std::vector<torch::Tensor> whole_;
-  std::vector<StatePiece> pieces_;
-  std::unique_ptr<Optimizer> optimizer_;
-};
-
 // Those that divide the update: each rank has an optimizer over the pieces of the flat parameters
 // and gradients that it owns.
 
@@ -61,15 +27,18 @@ class DividedSync : public FlatSync {
   /// Collective.
   explicit DividedSync(const GradientSyncInputs& inputs);
 
-  NamedTensors optimizer_state() override { return optimizer_.state(exchange_); }
+  bool divides_optimizer() const override { return true; }
+  NamedTensors optimizer_state() override {
+    return optimizer_ ? optimizer_->state() : NamedTensors{};
+  }
   void restore_optimizer(const NamedTensors& state) override {
-    optimizer_.restore(state, communicator().rank());
+    if (optimizer_) optimizer_->restore(state);
   }
 
  protected:
-  /// `pieces` of the flat buffers, of all ranks alike, none empty. The optimizer works on
-  /// `parameters` and `gradients`, which are laid out as the replica's.
-  void divide(std::vector<StatePiece> pieces, const torch::Tensor& parameters,
+  /// Not on a rank that updates nothing. `mine`: what it updates of `parameters` from `gradients`,
+  /// which are laid out as the replica's.
+  void divide(const std::vector<Range>& mine, const torch::Tensor& parameters,
               const torch::Tensor& gradients);
 
   StagedExchange& ranks() { return exchange_; }
@@ -79,7 +48,7 @@ class DividedSync : public FlatSync {
  private:
   std::string optimizer_name_;
   StagedExchange exchange_;
-  DividedOptimizer optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
 };
 
 /// Throws UsageError when gradients are to travel compressed, which `name` does not do.

@@ -104,8 +104,10 @@ class GradientSync {
   /// of the model that is trained, where a strategy does not keep them so.
   virtual void publish() {}
 
-  /// Collective: what the optimizer remembers, in full on rank 0 (on the others whatever they
-  /// have); and the way back, from the same tensors on every rank.
+  /// Whether each rank has an optimizer of its own over what it alone updates, or none; else all
+  /// ranks' optimizers remember the same.
+  virtual bool divides_optimizer() const { return false; }
+  /// What this rank's optimizer remembers, and the way back.
   virtual NamedTensors optimizer_state() = 0;
   virtual void restore_optimizer(const NamedTensors& state) = 0;
 
