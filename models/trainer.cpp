@@ -332,7 +332,12 @@ double Trainer::forward_flops() {
     const auto network = state_->device.is_cuda()
                              ? make_network(state_->choice, state_->options.seed)
                              : state_->network;
-    return scalebench::forward_flops(*network, {shape.channels, shape.height, shape.width});
+    double flops = 0;
+    for (const LayerCost& layer :
+         layer_costs(*network, {shape.channels, shape.height, shape.width})) {
+      flops += layer.flops;
+    }
+    return flops;
   });
 }
 

@@ -56,7 +56,7 @@ class Trainer {
   /// The options with all defaults filled in.
   const TrainerOptions& options() const;
   std::int64_t parameter_count() const;
-  /// Floating-point operations of a forward pass of one image; see forward_flops().
+  /// Floating-point operations of a forward pass of one image; see layer_costs().
   double forward_flops();
   /// Ranks that see images, all or fewer.
   int workers() const;

@@ -27,7 +27,10 @@ class ModelSplit : public GradientSync {
           "gradient sync model_split: this model is not a chain of layers that could be cut; take "
           "a built-in one, or mirrored");
     }
-    cuts_ = cut_into_stages(layer_costs(*inputs.network, layers_, inputs.image), stages());
+    std::vector<double> flops;
+    const std::vector<LayerCost> costs = layer_costs(*inputs.network, inputs.image);
+    for (const LayerCost& layer : costs) flops.push_back(layer.flops);
+    cuts_ = cut_into_stages(flops, stages());
     std::size_t assigned = 0;
     for (int stage = 0; stage < stages(); ++stage) assigned += trained_in(stage).size();
     if (assigned != parameters_.size()) {
@@ -36,7 +39,9 @@ class ModelSplit : public GradientSync {
     }
     mine_ = trained_in(rank());
     if (!mine_.empty()) optimizer_ = make_optimizer(inputs.optimizer, mine_);
-    pass_.emplace(ranks_, layers_of(rank()), micro_batches_, *this, inputs.trace);
+    const std::size_t begin = cuts_[static_cast<std::size_t>(rank())];
+    pass_.emplace(ranks_, PipelineStage{layers_of(rank()), costs[begin].input_sizes},
+                  micro_batches_, *this, inputs.trace);
   }
 
   Workers workers() const override { return {1, 0}; }

@@ -50,22 +50,14 @@ torch::Tensor NetworkPass::run(const torch::Tensor& images, const torch::Tensor&
 // s-1 has ended its own after m and stage s+1 its own after m-2, so each waits only for smaller
 // s + m; backward is the mirror image.
 
-namespace {
-
-// A header of a shape: element type, number of dimensions, and up to eight of them.
-constexpr std::size_t kMostDimensions = 8;
-using Shape = std::array<double, 2 + kMostDimensions>;
-
-}  // namespace
-
-PipelinePass::PipelinePass(StagedExchange& ranks, std::vector<Layer> layers, int micro_batches,
+PipelinePass::PipelinePass(StagedExchange& ranks, PipelineStage stage, int micro_batches,
                            GradientSync& sync, StepTrace& trace)
     : ranks_(ranks),
-      layers_(std::move(layers)),
+      stage_(std::move(stage)),
       micro_batches_(micro_batches),
       sync_(sync),
       trace_(trace),
-      stage_(ranks.communicator().rank()),
+      place_(ranks.communicator().rank()),
       stages_(ranks.communicator().size()) {}
 
 torch::Tensor PipelinePass::run(const torch::Tensor& images, const torch::Tensor& labels,
@@ -77,8 +69,6 @@ torch::Tensor PipelinePass::run(const torch::Tensor& images, const torch::Tensor
   trace_.enter(Phase::forward);
   sync_.begin_step();
   device_ = images.device();
-  new_shape_ = images.sizes() != torch::IntArrayRef(images_known_);
-  if (new_shape_) images_known_ = images.sizes().vec();
   inputs_.assign(static_cast<std::size_t>(micro_batches_), {});
   outputs_ = inputs_;
   forward(images, labels);
@@ -91,9 +81,8 @@ void PipelinePass::forward(const torch::Tensor& images, const torch::Tensor& lab
   const std::int64_t length = images.size(0) / micro_batches_;
   loss_ = torch::zeros({}, torch::TensorOptions(torch::kFloat32).device(device_));
   if (!first()) {
-    learn_shape();
-    inputs_[0] = room_for_input();
-    swap({}, stage_, inputs_[0], stage_ - 1);
+    inputs_[0] = room_for_input(length);
+    swap({}, place_, inputs_[0], place_ - 1);
   }
   for (std::size_t m = 0; m < inputs_.size(); ++m) {
     const std::int64_t begin = static_cast<std::int64_t>(m) * length;
@@ -108,13 +97,11 @@ void PipelinePass::forward(const torch::Tensor& images, const torch::Tensor& lab
       output = torch::cross_entropy_loss(output, labels.narrow(0, begin, length)) /
                static_cast<double>(micro_batches_);
       loss_ += output.detach();
-    } else if (m == 0) {
-      tell_shape(output);
     }
     const bool more = m + 1 < inputs_.size();
-    if (!first() && more) inputs_[m + 1] = room_for_input();
-    swap(last() ? torch::Tensor() : output.detach(), stage_ + 1,
-         !first() && more ? inputs_[m + 1] : torch::Tensor(), stage_ - 1);
+    if (!first() && more) inputs_[m + 1] = room_for_input(length);
+    swap(last() ? torch::Tensor() : output.detach(), place_ + 1,
+         !first() && more ? inputs_[m + 1] : torch::Tensor(), place_ - 1);
   }
 }
 
@@ -122,7 +109,7 @@ void PipelinePass::backward(double gradient_scale) {
   torch::Tensor gradient;
   if (!last()) {
     gradient = torch::empty_like(outputs_.back(), torch::MemoryFormat::Contiguous);
-    swap({}, stage_, gradient, stage_ + 1);
+    swap({}, place_, gradient, place_ + 1);
   }
   for (std::size_t left = outputs_.size(); left > 0; --left) {
     const std::size_t m = left - 1;
@@ -135,8 +122,8 @@ void PipelinePass::backward(double gradient_scale) {
     if (!last() && m > 0) {
       gradient = torch::empty_like(outputs_[m - 1], torch::MemoryFormat::Contiguous);
     }
-    swap(first() ? torch::Tensor() : inputs_[m].grad(), stage_ - 1,
-         last() || m == 0 ? torch::Tensor() : gradient, stage_ + 1);
+    swap(first() ? torch::Tensor() : inputs_[m].grad(), place_ - 1,
+         last() || m == 0 ? torch::Tensor() : gradient, place_ + 1);
     outputs_[m].reset();
     inputs_[m].reset();
   }
@@ -146,13 +133,13 @@ double PipelinePass::share_loss() {
   torch::Tensor loss =
       last() ? loss_.to(torch::kCPU, torch::kFloat64) : torch::zeros({}, torch::kFloat64);
   // Along the pipeline, the way of the gradients: nobody waits for it who has not waited already.
-  if (!last()) swap({}, stage_, loss, stage_ + 1);
-  if (!first()) swap(loss, stage_ - 1, {}, stage_);
+  if (!last()) swap({}, place_, loss, place_ + 1);
+  if (!first()) swap(loss, place_ - 1, {}, place_);
   return loss.item<double>();
 }
 
 torch::Tensor PipelinePass::through_layers(torch::Tensor values) const {
-  for (const Layer& layer : layers_) values = layer.run(values);
+  for (const Layer& layer : stage_.layers) values = layer.run(values);
   return values;
 }
 
@@ -166,30 +153,10 @@ void PipelinePass::swap(const torch::Tensor& out, int to, const torch::Tensor& i
   trace_.ended();
 }
 
-void PipelinePass::tell_shape(const torch::Tensor& output) {
-  if (!new_shape_) return;
-  const auto dimensions = static_cast<std::size_t>(output.dim());
-  if (dimensions > kMostDimensions) {
-    fail<UsageError>("a layer's result of {} dimensions: at most {}", dimensions, kMostDimensions);
-  }
-  Shape shape{static_cast<double>(output.scalar_type()), static_cast<double>(dimensions)};
-  std::copy_n(output.sizes().begin(), dimensions, shape.begin() + 2);
-  ranks_.send(span_of(std::span<double>(shape)), stage_ + 1);
-}
-
-void PipelinePass::learn_shape() {
-  if (!new_shape_) return;
-  Shape shape{};
-  ranks_.receive(span_of(std::span<double>(shape)), stage_ - 1);
-  input_type_ = static_cast<torch::ScalarType>(static_cast<int>(shape[0]));
-  input_sizes_.clear();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(shape[1]); ++i) {
-    input_sizes_.push_back(static_cast<std::int64_t>(shape[2 + i]));
-  }
-}
-
-torch::Tensor PipelinePass::room_for_input() const {
-  return torch::empty(input_sizes_, torch::TensorOptions(input_type_).device(device_));
+torch::Tensor PipelinePass::room_for_input(std::int64_t images) const {
+  std::vector<std::int64_t> sizes{images};
+  sizes.insert(sizes.end(), stage_.input_sizes.begin(), stage_.input_sizes.end());
+  return torch::empty(sizes, torch::TensorOptions(torch::kFloat32).device(device_));
 }
 
 }  // namespace scalebench

@@ -6,7 +6,6 @@
 
 #include <torch/types.h>
 
-#include <array>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -62,11 +61,17 @@ class NetworkPass final : public ModelPass {
 // so that stages work at once on different ones. Of m micro-batches through p stages each stage is
 // idle for (p-1)/(m+p-1) of the time at best.
 
+struct PipelineStage {
+  std::vector<Layer> layers;
+  /// What the first of them takes of one image, always float32.
+  std::vector<std::int64_t> input_sizes;
+};
+
 class PipelinePass final : public ModelPass {
  public:
-  /// `layers`: this rank's stage. `sync` is told of the step's beginning.
-  PipelinePass(StagedExchange& ranks, std::vector<Layer> layers, int micro_batches,
-               GradientSync& sync, StepTrace& trace);
+  /// `stage`: this rank's. `sync` is told of the step's beginning.
+  PipelinePass(StagedExchange& ranks, PipelineStage stage, int micro_batches, GradientSync& sync,
+               StepTrace& trace);
 
   /// Collective, with the images and labels of the whole step on every rank: the first stage uses
   /// the ones, the last the others. Leaves gradients of this stage's parameters; returns the loss
@@ -75,8 +80,8 @@ class PipelinePass final : public ModelPass {
                     double gradient_scale) override;
 
  private:
-  bool first() const { return stage_ == 0; }
-  bool last() const { return stage_ + 1 == stages_; }
+  bool first() const { return place_ == 0; }
+  bool last() const { return place_ + 1 == stages_; }
 
   void forward(const torch::Tensor& images, const torch::Tensor& labels);
   void backward(double gradient_scale);
@@ -86,23 +91,16 @@ class PipelinePass final : public ModelPass {
   /// Passes on and takes over at once; undefined tensors do not take place. All of it is waiting
   /// for the neighbours.
   void swap(const torch::Tensor& out, int to, const torch::Tensor& in, int from);
-  /// What comes in has the shape that the stage before says, when the images' shape is new.
-  void tell_shape(const torch::Tensor& output);
-  void learn_shape();
-  torch::Tensor room_for_input() const;
+  torch::Tensor room_for_input(std::int64_t images) const;
 
   StagedExchange& ranks_;
-  std::vector<Layer> layers_;
+  PipelineStage stage_;
   int micro_batches_;
   GradientSync& sync_;
   StepTrace& trace_;
-  int stage_;
+  int place_;  // of this stage among them
   int stages_;
   torch::Device device_ = torch::kCPU;
-  std::vector<std::int64_t> images_known_;  // sizes of the images when shapes were told
-  bool new_shape_ = true;
-  std::vector<std::int64_t> input_sizes_;
-  torch::ScalarType input_type_ = torch::kFloat32;
   // By micro-batch, within a step; on the last stage an output is the loss.
   std::vector<torch::Tensor> inputs_;
   std::vector<torch::Tensor> outputs_;

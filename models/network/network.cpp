@@ -4,6 +4,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/record_function.h>
+#include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
 #include <cmath>
@@ -128,35 +129,21 @@ std::shared_ptr<Network> build(std::string_view name) {
 
 }  // namespace
 
-double forward_flops(Network& network, const std::vector<std::int64_t>& image) {
+std::vector<LayerCost> layer_costs(Network& network, const std::vector<std::int64_t>& image) {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor images = one_image(network, image);
-  Count count;
-  network.eval();
-  {
-    const Observer observer(count);
-    static_cast<void>(network.forward(images));
+  std::vector<Layer> layers = network.layers();
+  if (layers.empty()) {
+    layers.push_back({[&](const torch::Tensor& images) { return network.forward(images); }, {}});
   }
-  network.train();
-  return count.flops;
-}
-
-std::vector<double> layer_costs(Network& network, const std::vector<Layer>& layers,
-                                const std::vector<std::int64_t>& image) {
-  const torch::NoGradGuard no_grad;
   torch::Tensor values = one_image(network, image);
+  std::vector<LayerCost> costs;
   network.eval();
-  std::vector<double> costs;
   for (const Layer& layer : layers) {
+    Count count;
+    const Observer observer(count);
+    const std::vector<std::int64_t> sizes = values.sizes().slice(1).vec();
     values = layer.run(values);
-    std::int64_t positions = 1;
-    for (std::int64_t dim = 2; dim < values.dim(); ++dim) positions *= values.size(dim);
-    std::int64_t touched = values.numel();
-    for (const torch::Tensor& parameter : layer.parameters()) {
-      touched += parameter.numel();
-      if (parameter.dim() >= 2) touched += parameter.numel() * positions;
-    }
-    costs.push_back(static_cast<double>(touched));
+    costs.push_back({count.flops, sizes});
   }
   network.train();
   return costs;

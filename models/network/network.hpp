@@ -102,20 +102,18 @@ namespace network {
 // Floating-point operations of a forward pass, counted while the network runs: what LibTorch is
 // asked for tells its shapes, whatever the network is made of.
 
-/// Of one image: a multiplication and an addition for each use of a weight in convolutions and
-/// matrix products, which is what the field counts; element-wise work is left out. `image`:
-/// channels, height, width. The network is run once in evaluation mode, where its parameters are,
-/// and left in training mode.
-double forward_flops(Network& network, const std::vector<std::int64_t>& image);
+struct LayerCost {
+  /// Of one image: a multiplication and an addition for each use of a weight in convolutions and
+  /// matrix products, which is what the field counts; element-wise work is left out.
+  double flops = 0;
+  /// What the layer takes of one image; for the first layer channels, height and width.
+  std::vector<std::int64_t> input_sizes;
+};
 
-// What a layer costs, for cutting a network into stages that take equally long.
-
-/// Of each layer, in numbers touched for one image: a multiplication for each use of a weight
-/// (matrices and filters, once for each position of the result), a number written for each of the
-/// result, and each parameter once for the update. `image`: channels, height, width. The network
-/// is run once, in evaluation mode, and left in training mode.
-std::vector<double> layer_costs(Network& network, const std::vector<Layer>& layers,
-                                const std::vector<std::int64_t>& image);
+/// Of each of network.layers(), or of all as one where the network is no chain. `image`: channels,
+/// height, width. The network is run once in evaluation mode, where its parameters are, and left in
+/// training mode.
+std::vector<LayerCost> layer_costs(Network& network, const std::vector<std::int64_t>& image);
 
 // Tells a LayerTrace of each layer that a pass has done: between the layers of a chain in the
 // forward pass, and by hooks where autograd has completed a gradient in the backward pass.

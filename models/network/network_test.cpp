@@ -17,7 +17,11 @@ double flops_of(const char* model, bool channels_last = false) {
   const auto network = make_network(model, 1);
   if (channels_last) make_channels_last(*network);
   const ImageShape& shape = model_named(model).shape;
-  const double flops = forward_flops(*network, {shape.channels, shape.height, shape.width});
+  double flops = 0;
+  for (const LayerCost& layer :
+       layer_costs(*network, {shape.channels, shape.height, shape.width})) {
+    flops += layer.flops;
+  }
   EXPECT_TRUE(network->is_training());
   return flops;
 }
@@ -26,6 +30,15 @@ TEST(ForwardFlops, AreTheUsesOfWeights) {
   EXPECT_EQ(flops_of("mlp"), 2.0 * (784 * 128 + 128 * 60 + 60 * 10));
   const double convolutions = 26.0 * 26 * 32 * 9 + 24.0 * 24 * 64 * 32 * 9;
   EXPECT_EQ(flops_of("mnist_cnn"), 2 * (convolutions + 9216 * 128 + 128 * 10));
+}
+
+TEST(LayerCosts, AreOfEachLayerInItsOrder) {
+  const std::vector<LayerCost> costs = layer_costs(*make_network("mlp", 1), {1, 28, 28});
+  ASSERT_EQ(costs.size(), 5U);
+  EXPECT_EQ(costs[0].input_sizes, (std::vector<std::int64_t>{1, 28, 28}));
+  EXPECT_EQ(costs[0].flops, 2.0 * 784 * 128);
+  EXPECT_EQ(costs[1].flops, 0);
+  EXPECT_EQ(costs[4].input_sizes, std::vector<std::int64_t>{60});
 }
 
 TEST(ForwardFlops, AreThoseThatPapersGive) {
