@@ -444,10 +444,6 @@ bool Trainer::replicas_equal() {
   return scalebench::replicas_equal(*state_->network, state_->control);
 }
 
-double Trainer::replica_divergence() {
-  return scalebench::replica_divergence(*state_->network, state_->control, state_->sees_images());
-}
-
 InputReport Trainer::take_input_report() {
   State& state = *state_;
   InputReport report = std::exchange(state.input_report, {});

@@ -106,10 +106,6 @@ class Trainer {
   /// Collective: whether all parameters and buffers have the same bits on every rank.
   bool replicas_equal();
 
-  /// Collective: the largest relative L2 distance of a worker's parameters from their mean over
-  /// the workers; 0 where all are equal.
-  double replica_divergence();
-
   /// Empty, or why what this rank has trained so far is void, in a line that names rank and step: a
   /// loss that was infinite or not a number. Training goes on meanwhile, so that ranks can stop
   /// together.

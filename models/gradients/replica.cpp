@@ -8,10 +8,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <functional>
 #include <numeric>
+#include <string_view>
 
-#include "collectives/allreduce.hpp"
 #include "collectives/control.hpp"
 #include "kernels/device.hpp"
 #include "kernels/elementwise.hpp"
@@ -45,33 +45,6 @@ torch::Tensor tensor_of(const Window& window, torch::Device device) {
   return torch::from_blob(window.span.data, {static_cast<std::int64_t>(window.span.count)},
                           torch::TensorOptions().dtype(torch::kFloat32).device(device));
 }
-
-// Compares replicas by hash, so that 16 characters a rank travel instead of the parameters.
-
-/// Multiply and rotate, eight bytes a step: not cryptographic, but every bit of the input reaches
-/// the result, and a difference in one word always changes it.
-class Hash {
- public:
-  void add(const torch::Tensor& tensor) {
-    const torch::Tensor host = tensor.detach().cpu().contiguous();
-    const auto* bytes = static_cast<const std::byte*>(host.data_ptr());
-    const std::size_t count = host.nbytes();
-    add_word(count);
-    for (std::size_t first = 0; first < count; first += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes + first, std::min(sizeof word, count - first));
-      add_word(word);
-    }
-  }
-  std::uint64_t value() const { return state_; }
-
- private:
-  void add_word(std::uint64_t word) {
-    state_ = std::rotl((state_ ^ word) * 0x9e3779b97f4a7c15U, 29);
-  }
-
-  std::uint64_t state_ = 0x6a09e667f3bcc908U;
-};
 
 }  // namespace
 
@@ -130,30 +103,12 @@ FlatReplica::FlatReplica(const std::vector<torch::Tensor>& parameters, Communica
 }
 
 FlatReplica::~FlatReplica() {
-  const torch::NoGradGuard no_grad;
-  // A device that is lost, or full: this may be the way of an exception that says more.
-  std::size_t lost = 0;
-  std::string why;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    accumulators_[i]->del_post_hook(hooks_[i]);
-    parameters_[i].mutable_grad().reset();
-    try {
-      parameters_[i].set_data(parameters_[i].detach().clone());
-    } catch (const std::exception& error) {
-      ++lost;
-      why = last_line(error);
-    }
-  }
-  flat_parameters_.mutable_grad().reset();
+  for (std::size_t i = 0; i < hooks_.size(); ++i) accumulators_[i]->del_post_hook(hooks_[i]);
   try {
-    // Those copies read windows that their owner may free at once.
+    // What the device still does may be in the windows, which their owner may free at once.
     finish(flat_parameters_.device());
-  } catch (const std::exception& error) {
-    lost = parameters_.size();
-    why = last_line(error);
-  }
-  if (lost > 0) {
-    TORCH_WARN(lost, " of ", parameters_.size(), " parameters are lost with their replica: ", why);
+  } catch (const std::exception&) {
+    // A device that is lost, or full: this may be the way of an exception that says more.
   }
 }
 
@@ -261,34 +216,21 @@ bool unscale(const at::Tensor& gradients, double gradient_scale) {
 }
 
 std::uint64_t hash_of(const Network& network) {
-  Hash hash;
-  for (const auto& parameter : network.parameters()) hash.add(parameter);
-  for (const auto& buffer : network.buffers()) hash.add(buffer);
-  return hash.value();
+  std::uint64_t hash = 0;
+  const auto add = [&](const torch::Tensor& tensor) {
+    const torch::Tensor host = tensor.detach().cpu().contiguous();
+    const std::string_view bytes(static_cast<const char*>(host.data_ptr()), host.nbytes());
+    hash = std::rotl(hash, 29) ^ std::hash<std::string_view>{}(bytes);
+  };
+  for (const auto& parameter : network.parameters()) add(parameter);
+  for (const auto& buffer : network.buffers()) add(buffer);
+  return hash;
 }
 
 bool replicas_equal(const Network& network, Communicator& host) {
   const auto hashes = all_gather(host, fmt::format("{:016x}", hash_of(network)));
   return std::all_of(hashes.begin(), hashes.end(),
                      [&](const std::string& hash) { return hash == hashes.front(); });
-}
-
-double replica_divergence(const Network& network, Communicator& host, bool worker) {
-  const torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> flat;
-  for (const auto& parameter : network.parameters()) {
-    flat.push_back(parameter.detach().to(torch::kCPU, torch::kFloat64).flatten());
-  }
-  const torch::Tensor mine = torch::cat(flat);
-  torch::Tensor mean = worker ? mine.clone() : torch::zeros_like(mine);
-  const Span sum =
-      span_of(std::span(mean.data_ptr<double>(), static_cast<std::size_t>(mean.numel())));
-  allreduce_named("ring").run(host, sum, sum, ReduceOp::sum);
-  const std::vector<double> workers = all_gather(host, worker ? 1.0 : 0.0);
-  mean /= std::accumulate(workers.begin(), workers.end(), 0.0);
-  const double distance = worker ? (mine - mean).norm().item<double>() : 0;
-  const std::vector<double> all = all_gather(host, distance);
-  return *std::ranges::max_element(all) / mean.norm().item<double>();
 }
 
 void broadcast_buffers(Network& network, Communicator& host) {

@@ -62,7 +62,7 @@ class FlatReplica {
   FlatReplica(const std::vector<torch::Tensor>& parameters, Communicator& communicator);
   FlatReplica(const std::vector<torch::Tensor>& parameters, Communicator& communicator,
               Moves moves);
-  /// The parameters get memory of their own again, and no gradients.
+  /// The parameters' memory ends with it.
   ~FlatReplica();
   FlatReplica(const FlatReplica&) = delete;
   FlatReplica& operator=(const FlatReplica&) = delete;
@@ -159,15 +159,12 @@ bool unscale(const at::Tensor& gradients, double gradient_scale);
 // Every rank holds a copy of the network: are the copies equal, and how to equalise what training
 // does not (the running statistics of batch normalisation).
 
-/// 64-bit hash over the bits of all parameters and buffers, in their order.
+/// 64-bit hash over the bits of all parameters and buffers, in their order; equal only within one
+/// build.
 std::uint64_t hash_of(const Network& network);
 
 /// Collective over a host communicator: true on every rank if all hashes are equal.
 bool replicas_equal(const Network& network, Communicator& host);
-
-/// Collective over a host communicator: how far apart the parameters of the workers are, as the
-/// largest of ||p - mean|| / ||mean|| (L2 norms over all parameters), the same on every rank.
-double replica_divergence(const Network& network, Communicator& host, bool worker);
 
 /// Collective over a host communicator: the bits of rank 0's buffers replace everybody's, as in
 /// PyTorch's DistributedDataParallel. Returns at once for a network without buffers.

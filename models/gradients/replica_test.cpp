@@ -135,30 +135,6 @@ TEST(FlatReplica, KeepsTheLayoutOfChannelsLast) {
   });
 }
 
-TEST(FlatReplica, GivesTheParametersTheirOwnMemoryBack) {
-  run_ranks(1, [](Communicator& communicator) {
-    const Tensors parameters = two_parameters();
-    { const FlatReplica replica(parameters, communicator); }
-    EXPECT_FALSE(parameters[0].grad().defined());
-    EXPECT_EQ(parameters[0].sum().item<float>(), 6);
-  });
-}
-
-TEST(FlatReplica, SaysWhatIsLostWhereItsEndFails) {
-  run_ranks(1, [](Communicator& communicator) {
-    Tensors parameters = two_parameters();
-    testing::internal::CaptureStderr();
-    {
-      const FlatReplica replica(parameters, communicator);
-      // No copy of so much can be made.
-      parameters[0].set_data(torch::ones({1}).expand({std::int64_t{1} << 45}));
-    }
-    EXPECT_THAT(testing::internal::GetCapturedStderr(),
-                testing::HasSubstr("1 of 2 parameters are lost with their replica: "));
-    EXPECT_EQ(parameters[1].sum().item<float>(), 5);
-  });
-}
-
 TEST(FlatReplica, LiesWherePeersCanReadIt) {
   run_ranks(2, [](Communicator& communicator) {
     const Tensors parameters = two_parameters();
