@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/gradients/reducer.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -28,11 +30,23 @@ Span same_part(Span all, Span whole, Span part) {
 }  // namespace
 
 FusedSync::FusedSync(const GradientSyncInputs& inputs)
-    : ReplicaSync(inputs), reducer_(inputs, replica().gradients()) {}
+    : ReplicaSync(inputs),
+      reducer_(inputs, replica().gradients()),
+      bytes_(replica().gradients().count * size_of(inputs.options.wire)) {
+  if (!inputs.allreduce->chooses()) return;
+  choices_ = communicator().choices();
+  if (choices_ == nullptr) fail<UsageError>("allreduce auto needs a measured table to choose by");
+}
 
 void FusedSync::synchronise() {
   replica().finish_step();
   average_now(reducer_, replica().gradients(), trace());
+}
+
+std::string FusedSync::remarks() const {
+  if (choices_ == nullptr) return {};
+  return fmt::format("auto chose {} for {} bytes ({})", choices_->pick(bytes_).name, bytes_,
+                     fmt::join(choices_->describe(), ", "));
 }
 
 std::vector<std::vector<std::size_t>> fuse(const std::vector<FlatPlace>& places,

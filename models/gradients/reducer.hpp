@@ -70,9 +70,13 @@ class FusedSync : public ReplicaSync {
   explicit FusedSync(const GradientSyncInputs& inputs);
 
   void synchronise() override;
+  /// What the allreduce `auto` chose for the one message.
+  std::string remarks() const override;
 
  private:
   GradientReducer reducer_;
+  std::size_t bytes_;  // of the message
+  const AllreduceChoices* choices_ = nullptr;
 };
 
 // Gradients that lie apart in the flat buffer as one message: neighbours travel where they lie,

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <tuple>
 
 #include "models/network/network.hpp"
@@ -66,6 +67,33 @@ class Dropout {
   at::Generator generator_;
   torch::Tensor restored_;  // until the first mask says on which device the generator is
 };
+
+// What all residual networks are made of: relu(path(x) + shortcut(x)).
+
+class ResidualBlock : public torch::nn::Module {
+ public:
+  /// A shortcut without layers is x itself.
+  ResidualBlock(torch::nn::Sequential path, torch::nn::Sequential shortcut);
+  /// A shortcut without parameters.
+  ResidualBlock(torch::nn::Sequential path,
+                std::function<torch::Tensor(const torch::Tensor&)> shortcut);
+
+  torch::Tensor forward(const torch::Tensor& images);
+
+  /// All blocks of `network` compute by fused.hpp from now on.
+  static void fuse_all(const torch::nn::Module& network);
+
+ private:
+  torch::Tensor beside(const torch::Tensor& images);
+
+  bool fused_ = false;
+  torch::nn::Sequential path_;
+  torch::nn::Sequential layers_beside_;
+  std::function<torch::Tensor(const torch::Tensor&)> shortcut_;
+};
+
+/// Two 3x3 convolutions, of which the first strides.
+torch::nn::Sequential basic_path(int in, int width, int stride);
 
 // The frame that residual networks for 3x224x224 images share: He et al., "Deep Residual Learning
 // for Image Recognition", 2016, table 1. A 7x7 convolution, four stages of blocks with 64, 128, 256

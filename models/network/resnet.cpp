@@ -5,39 +5,50 @@
 #include "models/network/modules.hpp"
 
 namespace scalebench {
-namespace {
 
 using torch::nn::BatchNorm2d;
 using torch::nn::Sequential;
 
-class Block : public torch::nn::Module {
- public:
-  Block(Sequential path, int in, int out, int stride)
-      : path_(register_module("path", std::move(path))) {
-    if (in == out && stride == 1) return;
-    shortcut_->push_back("conv", plain_convolution(in, out, 1, stride));
-    shortcut_->push_back("norm", BatchNorm2d(out));
+ResidualBlock::ResidualBlock(Sequential path, Sequential shortcut)
+    : path_(register_module("path", std::move(path))),
+      layers_beside_(register_module("shortcut", std::move(shortcut))) {}
+
+ResidualBlock::ResidualBlock(Sequential path,
+                             std::function<torch::Tensor(const torch::Tensor&)> shortcut)
+    : ResidualBlock(std::move(path), Sequential()) {
+  shortcut_ = std::move(shortcut);
+}
+
+torch::Tensor ResidualBlock::beside(const torch::Tensor& images) {
+  if (shortcut_) return shortcut_(images);
+  if (layers_beside_->is_empty()) return images;
+  return fused_ ? run_fused(*layers_beside_, images) : layers_beside_->forward(images);
+}
+
+torch::Tensor ResidualBlock::forward(const torch::Tensor& images) {
+  if (fused_) {
+    const Fork in = forked(images);
+    return run_fused(*path_, in.path, beside(in.beside));
   }
+  const torch::Tensor added = beside(images);
+  return path_->forward(images).add_(added).relu_();
+}
 
-  torch::Tensor forward(const torch::Tensor& images) {
-    if (fused_) {
-      const Fork in = forked(images);
-      return run_fused(*path_, in.path,
-                       shortcut_->is_empty() ? in.beside : run_fused(*shortcut_, in.beside));
-    }
-    const torch::Tensor beside = shortcut_->is_empty() ? images : shortcut_->forward(images);
-    return path_->forward(images).add_(beside).relu_();
+void ResidualBlock::fuse_all(const torch::nn::Module& network) {
+  for (const auto& module : network.modules()) {
+    if (auto* const block = dynamic_cast<ResidualBlock*>(module.get())) block->fused_ = true;
   }
+}
 
-  void fuse() { fused_ = true; }
-
- private:
-  bool fused_ = false;
-  Sequential path_;
-  Sequential shortcut_ = register_module("shortcut", Sequential());
-};
-
-}  // namespace
+Sequential basic_path(int in, int width, int stride) {
+  Sequential path;
+  path->push_back("conv1", plain_convolution(in, width, 3, stride));
+  path->push_back("norm1", BatchNorm2d(width));
+  path->push_back("relu1", rectifier());
+  path->push_back("conv2", plain_convolution(width, width, 3));
+  path->push_back("norm2", BatchNorm2d(width));
+  return path;
+}
 
 torch::nn::ReLU rectifier() { return torch::nn::ReLU(torch::nn::ReLUOptions().inplace(true)); }
 
@@ -64,12 +75,16 @@ Resnet::Resnet(Path path, int expansion, const std::array<int, 4>& blocks) {
     const int width = 64 << stage;
     Sequential chain;
     for (int block = 0; block < blocks[stage]; ++block) {
-      const int stride = stage > 0 && block == 0 ? 2 : 1;
-      const auto made =
-          std::make_shared<Block>(path(in, width, stride), in, width * expansion, stride);
+      const int stride = stage > 0 && block == 0 ? 2 : 1, out = width * expansion;
+      Sequential shortcut;
+      if (in != out || stride != 1) {
+        shortcut->push_back("conv", plain_convolution(in, out, 1, stride));
+        shortcut->push_back("norm", BatchNorm2d(out));
+      }
+      const auto made = std::make_shared<ResidualBlock>(path(in, width, stride), shortcut);
       chain->push_back(made);
       then([made](const torch::Tensor& x) { return made->forward(x); }, {made});
-      in = width * expansion;
+      in = out;
     }
     register_module("stage" + std::to_string(stage + 1), chain);
   }
@@ -83,9 +98,7 @@ Resnet::Resnet(Path path, int expansion, const std::array<int, 4>& blocks) {
 
 bool Resnet::fuse() {
   fused_ = true;
-  for (const auto& module : modules()) {
-    if (auto* const block = dynamic_cast<Block*>(module.get())) block->fuse();
-  }
+  ResidualBlock::fuse_all(*this);
   return true;
 }
 

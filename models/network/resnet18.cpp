@@ -5,19 +5,6 @@
 #include "models/network/modules.hpp"
 
 namespace scalebench {
-namespace {
-
-torch::nn::Sequential basic_path(int in, int width, int stride) {
-  torch::nn::Sequential path;
-  path->push_back("conv1", plain_convolution(in, width, 3, stride));
-  path->push_back("norm1", torch::nn::BatchNorm2d(width));
-  path->push_back("relu1", rectifier());
-  path->push_back("conv2", plain_convolution(width, width, 3));
-  path->push_back("norm2", torch::nn::BatchNorm2d(width));
-  return path;
-}
-
-}  // namespace
 
 std::shared_ptr<Network> network::resnet18() {
   return std::make_shared<Resnet>(&basic_path, 1, std::array{2, 2, 2, 2});

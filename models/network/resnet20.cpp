@@ -9,47 +9,16 @@
 namespace scalebench {
 namespace {
 
-class PaddedBlock : public torch::nn::Module {
- public:
-  PaddedBlock(int in, int out, int stride)
-      : new_channels_(out - in),
-        stride_(stride),
-        conv1_(register_module("conv1", plain_convolution(in, out, 3, stride))),
-        norm1_(register_module("norm1", torch::nn::BatchNorm2d(out))),
-        conv2_(register_module("conv2", plain_convolution(out, out, 3))),
-        norm2_(register_module("norm2", torch::nn::BatchNorm2d(out))) {}
-
-  torch::Tensor forward(const torch::Tensor& images) {
-    if (fused_) {
-      const Fork in = forked(images);
-      const auto inner = norm_relu(*norm1_, conv1_->forward(in.path));
-      return norm_relu(*norm2_, conv2_->forward(inner), shortcut(in.beside));
-    }
-    const auto inner = torch::relu(norm1_->forward(conv1_->forward(images)));
-    return torch::relu(norm2_->forward(conv2_->forward(inner)) + shortcut(images));
-  }
-
-  void fuse() { fused_ = true; }
-
- private:
-  torch::Tensor shortcut(const torch::Tensor& images) const {
-    if (new_channels_ == 0) return images;
-    using torch::indexing::None;
-    using torch::indexing::Slice;
-    const Slice every(None, None, stride_);
-    const int before = new_channels_ / 2;
-    return torch::constant_pad_nd(images.index({Slice(), Slice(), every, every}),
-                                  {0, 0, 0, 0, before, new_channels_ - before});
-  }
-
-  bool fused_ = false;
-  int new_channels_;
-  int stride_;
-  torch::nn::Conv2d conv1_;
-  torch::nn::BatchNorm2d norm1_;
-  torch::nn::Conv2d conv2_;
-  torch::nn::BatchNorm2d norm2_;
-};
+/// Every second pixel where the block strides, and zeros for new channels.
+torch::Tensor padded(const torch::Tensor& images, int new_channels) {
+  if (new_channels == 0) return images;
+  using torch::indexing::None;
+  using torch::indexing::Slice;
+  const Slice every(None, None, 2);
+  const int before = new_channels / 2;
+  return torch::constant_pad_nd(images.index({Slice(), Slice(), every, every}),
+                                {0, 0, 0, 0, before, new_channels - before});
+}
 
 class Resnet20 : public LayeredNetwork {
  public:
@@ -63,9 +32,11 @@ class Resnet20 : public LayeredNetwork {
     int in = 16, blocks = 0;
     for (const int out : {16, 32, 64}) {
       for (int block = 0; block < 3; ++block) {
-        const auto next =
-            register_module("block" + std::to_string(++blocks),
-                            std::make_shared<PaddedBlock>(in, out, in == out ? 1 : 2));
+        const auto next = register_module(
+            "block" + std::to_string(++blocks),
+            std::make_shared<ResidualBlock>(
+                basic_path(in, out, in == out ? 1 : 2),
+                [more = out - in](const torch::Tensor& x) { return padded(x, more); }));
         then([next](const torch::Tensor& x) { return next->forward(x); }, {next});
         in = out;
       }
@@ -79,9 +50,7 @@ class Resnet20 : public LayeredNetwork {
 
   bool fuse() override {
     fused_ = true;
-    for (const auto& module : modules()) {
-      if (auto* const block = dynamic_cast<PaddedBlock*>(module.get())) block->fuse();
-    }
+    ResidualBlock::fuse_all(*this);
     return true;
   }
 

@@ -24,6 +24,10 @@ class TorchScriptNetwork : public Network {
         fail<UsageError>("{}: parameter {} is {}; expected float32 (lower precision: --precision)",
                          file, parameter.name, c10::toString(parameter.value.scalar_type()));
       }
+      if (!parameter.value.is_non_overlapping_and_dense()) {
+        fail<UsageError>("{}: parameter {} has gaps in memory; expected one that was cloned", file,
+                         parameter.name);
+      }
       // Not by register_parameter(), which refuses the dots of their names.
       parameters_.insert(parameter.name, parameter.value);
     }

@@ -166,6 +166,11 @@ TEST_F(TorchScript, RefusesInOneLine) {
   refuse(save(kDense, 10, torch::kFloat64), {"weight", "Double", "float32"});
   refuse(save(kDense, 10, torch::kFloat32, false), {"no trainable parameters"});
   refuse(save("def forward(self, x):\n  return x, x\n"), {"Tensor"});
+  torch::jit::Module gaps("net");
+  const auto narrow = torch::ones({10, 800}).narrow(1, 0, 784);
+  gaps.register_parameter("weight", narrow.requires_grad_(true), false);
+  gaps.save(text);
+  refuse(text, {"weight", "gaps in memory"});
 }
 
 TEST_F(TorchScript, RefusesRanksWithDifferentFiles) {

@@ -23,13 +23,6 @@ using Tensors = std::vector<torch::Tensor>;
 
 constexpr std::array<std::string_view, 2> kNames{"sgd", "adam"};
 
-Tensors gradients_of(const Tensors& parameters) {
-  Tensors gradients;
-  gradients.reserve(parameters.size());
-  for (const auto& parameter : parameters) gradients.push_back(parameter.grad());
-  return gradients;
-}
-
 Tensors zeros_like(const Tensors& parameters) {
   Tensors zeros;
   zeros.reserve(parameters.size());
@@ -85,6 +78,13 @@ bool all_arrays(const Tensors& parameters, torch::DeviceType memory) {
   });
 }
 
+/// Autograd keeps gradients in their parameter's order, unless they are sparse.
+void require_arrays_of_host(const Tensors& parameters) {
+  if (!all_arrays(parameters, torch::kCPU)) {
+    fail<UsageError>("an update needs parameters and gradients that are float32 without gaps");
+  }
+}
+
 /// `second`: empty, or as many as `first`.
 std::vector<UpdatePart> parts_of(const Tensors& parameters, const Tensors& first,
                                  const Tensors& second) {
@@ -134,18 +134,12 @@ class Sgd : public Optimizer {
       return sgd_update(parts_of(parameters_, velocities_, {}), static_cast<float>(kMomentum),
                         rate_.data(), torch_stream());
     }
-    if (all_arrays(parameters_, torch::kCPU)) {
-      for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        sgd_update(elements(parameters_[i]), elements(parameters_[i].grad()),
-                   elements(velocities_[i]), static_cast<float>(kMomentum),
-                   static_cast<float>(learning_rate));
-      }
-      return;
+    require_arrays_of_host(parameters_);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      sgd_update(elements(parameters_[i]), elements(parameters_[i].grad()),
+                 elements(velocities_[i]), static_cast<float>(kMomentum),
+                 static_cast<float>(learning_rate));
     }
-    torch::NoGradGuard no_grad;
-    at::_foreach_mul_(velocities_, kMomentum);
-    at::_foreach_add_(velocities_, gradients_of(parameters_));
-    at::_foreach_add_(parameters_, velocities_, -learning_rate);
   }
 
   bool set_rate(double learning_rate) override {
@@ -177,27 +171,15 @@ class Adam : public Optimizer {
       return adam_update(parts_of(parameters_, means_, squares_), {kBeta1, kBeta2, kEpsilon, 0, 0},
                          rate_.data(), progress(), torch_stream());
     }
+    require_arrays_of_host(parameters_);
     ++steps_;
     const double bias1 = 1 - std::pow(kBeta1, steps_);
     const double bias2 = 1 - std::pow(kBeta2, steps_);
-    if (all_arrays(parameters_, torch::kCPU)) {
-      const AdamStep constants{kBeta1, kBeta2, kEpsilon, learning_rate / bias1, std::sqrt(bias2)};
-      for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        adam_update(elements(parameters_[i]), elements(parameters_[i].grad()), elements(means_[i]),
-                    elements(squares_[i]), constants);
-      }
-      return;
+    const AdamStep constants{kBeta1, kBeta2, kEpsilon, learning_rate / bias1, std::sqrt(bias2)};
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      adam_update(elements(parameters_[i]), elements(parameters_[i].grad()), elements(means_[i]),
+                  elements(squares_[i]), constants);
     }
-    torch::NoGradGuard no_grad;
-    const Tensors gradients = gradients_of(parameters_);
-    at::_foreach_mul_(means_, kBeta1);
-    at::_foreach_add_(means_, gradients, 1 - kBeta1);
-    at::_foreach_mul_(squares_, kBeta2);
-    at::_foreach_addcmul_(squares_, gradients, gradients, 1 - kBeta2);
-    Tensors denominators = at::_foreach_sqrt(squares_);
-    at::_foreach_div_(denominators, std::sqrt(bias2));
-    at::_foreach_add_(denominators, kEpsilon);
-    at::_foreach_addcdiv_(parameters_, means_, denominators, -learning_rate / bias1);
   }
 
   bool set_rate(double learning_rate) override {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SGD with momentum and Adam: one pass over memory, on a GPU in one kernel for all parameters,
-// where those are float32 without gaps; else torch's foreach operations. LibTorch's torch::optim
-// has only the loop over parameters. The results agree with it.
+// SGD with momentum and Adam over parameters that are float32 without gaps: one pass over memory,
+// on a GPU in one kernel for all of them. LibTorch's torch::optim has only the loop over
+// parameters. The results agree with it.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@ namespace scalebench {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Updates all parameters from their .grad, every one of which must be defined.
+  /// Updates all parameters from their .grad, every one of which must be defined. Throws UsageError
+  /// when one is sparse.
   virtual void step(double learning_rate) = 0;
   /// The rate of later steps, put where a step() finds it that is recorded and replayed. False
   /// where a replay would go on with the rate, and the corrections, that it was recorded with.
