@@ -37,15 +37,6 @@ void release_kept_memory() {
 #endif
 }
 
-void limit_device_memory(int device, std::size_t bytes) {
-  const auto index = static_cast<c10::DeviceIndex>(device);
-  // The allocator knows the devices once it was asked for something.
-  static_cast<void>(at::empty({1}, at::TensorOptions(at::Device(at::kCUDA, index))));
-  const auto total = static_cast<double>(at::cuda::getDeviceProperties(index)->totalGlobalMem);
-  const double share = bytes == 0 ? 1 : std::min(1.0, static_cast<double>(bytes) / total);
-  c10::cuda::CUDACachingAllocator::setMemoryFraction(share, index);
-}
-
 void try_convolutions(bool wanted) { at::globalContext().setBenchmarkCuDNN(wanted); }
 
 void synchronize_torch_stream() { c10::cuda::getCurrentCUDAStream().synchronize(); }

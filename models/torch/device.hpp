@@ -83,9 +83,6 @@ bool has_tf32(int device);
 /// later trainer finds as much as the first one did.
 void release_kept_memory();
 
-/// LibTorch takes at most so many bytes of the device from now on; 0: all that it has.
-void limit_device_memory(int device, std::size_t bytes);
-
 /// Kernels of convolutions are chosen by trying them, once for each shape: for shapes that stay.
 void try_convolutions(bool wanted);
 

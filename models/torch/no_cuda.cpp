@@ -19,7 +19,6 @@ void release_kept_memory() {
 #endif
 }
 
-void limit_device_memory(int, std::size_t) {}
 
 void try_convolutions(bool) {}
 

@@ -91,7 +91,7 @@ def images(rows: Rows, target: float) -> Verdict:
         return not_run(reasons(rows) or "no row was measured")
     best = max(all_ranks, key=lambda row: float(row["images_per_s"]))
     way = f"{best['model']} {best['dtype']} {best['memory_format']} {best['step']} batch {best['batch']}"
-    mfu = f", mfu {float(best['mfu']):.2f}" if best.get("mfu") else ""
+    mfu = f", mfu {float(best['mfu_published']):.2f}" if best.get("mfu_published") else ""
     verdict = at_least(target, {way: float(best["images_per_s"])}, " images/s")
     return Verdict(verdict.status, verdict.detail + mfu)
 

@@ -19,9 +19,9 @@ namespace {
 
 /// Columns of a case row, beside the time, whose value over launches is their median.
 constexpr std::string_view kMedians[]{
-    "first_call_seconds",   "skew_seconds", "samples",       "test_accuracy", "enqueue_seconds",
-    "bound_busbw_gb_per_s", "mfu",          "mfu_published", "sm_clock_mhz",  "throttled_share",
-    "power_capped_share",   "gpu_watts"};
+    "first_call_seconds", "skew_seconds",         "samples",       "test_accuracy",
+    "enqueue_seconds",    "bound_busbw_gb_per_s", "mfu_published", "sm_clock_mhz",
+    "throttled_share",    "power_capped_share",   "gpu_watts"};
 
 /// Parts of an epoch's costs: as its time, their means, so that they sum to it.
 constexpr std::string_view kParts[]{"compute_seconds",

@@ -17,7 +17,6 @@
 #include "bench/study/plan/toml_reader.hpp"
 #include "collectives/carries.hpp"
 #include "kernels/error.hpp"
-#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
@@ -55,18 +54,6 @@ class TomlWriter {
   void wholes(toml::table& table, std::string_view key, const std::vector<int>& values, auto,
               auto) {
     texts(table, key, values);
-  }
-  void wholes_or(toml::table& table, std::string_view key, const std::vector<std::string>& values,
-                 auto, auto, auto) {
-    toml::array array;
-    for (const std::string& value : values) {
-      if (const auto number = read_number<std::int64_t>(value)) {
-        array.push_back(*number);
-      } else {
-        array.push_back(value);
-      }
-    }
-    if (!array.empty()) table.insert(key, array);
   }
   void flag(toml::table& table, std::string_view key, bool value) { table.insert(key, value); }
   void positive(toml::table& table, std::string_view key, double value) {
@@ -116,12 +103,10 @@ void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known
   io.choices(table, "models", study.models, known.models);
   io.text(table, "data", study.data);
   io.whole(table, "batch_per_rank", study.batch_per_rank, 1, kMany);
-  io.wholes_or(table, "batches_per_rank", study.batches_per_rank, 1, kMany, "largest");
+  io.wholes(table, "batches_per_rank", study.batches_per_rank, 1, kMany);
   io.choices(table, "precisions", study.precisions, {"float32", "tf32", "bfloat16", "fp16"});
   io.choice(table, "channels_last", study.channels_last, {"no", "yes", "both"});
   io.choices(table, "steps", study.steps, {"eager", "graph", "fused"});
-  io.text(table, "memory_limit", study.memory_limit);
-  io.flag(table, "roofline", study.roofline);
   io.positive(table, "max_seconds", study.max_seconds);
 }
 
@@ -266,7 +251,6 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   if (!known.data.empty()) study.data = known.data;
   keys(reader, table, study, known);
   refuse_data(reader, table, study.data, known);
-  if (!study.memory_limit.empty()) size(reader, table, "memory_limit", study.memory_limit);
   if (table.contains("batch_per_rank") && table.contains("batches_per_rank")) {
     reader.complain(*table.get("batch_per_rank"),
                     "batch_per_rank: batches_per_rank lists them; leave one of the two out");

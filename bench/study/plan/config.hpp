@@ -30,14 +30,12 @@ struct AllreduceStudy {
 struct ThroughputStudy {
   std::vector<std::string> models;
   std::string data = "fashion-mnist";
-  std::int64_t batch_per_rank = 0;            // 0: the model's default
-  std::vector<std::string> batches_per_rank;  // instead: several, also "largest"
+  std::int64_t batch_per_rank = 0;    // 0: the model's default
+  std::vector<int> batches_per_rank;  // instead: several
   // Of the step, every combination a case: as bench_throughput's options.
   std::vector<std::string> precisions{"float32"};
   std::string channels_last = "no";
   std::vector<std::string> steps{"eager"};
-  std::string memory_limit;  // for the largest batch; empty: the whole GPU
-  bool roofline = true;
   double max_seconds = 5;
 };
 

@@ -26,8 +26,6 @@ TEST(ConfigSizes, AreRefusedWhereTheyStandAllAtOnce) {
             "bad.toml:2:7: min 8MiB is larger than max 4MiB");
   EXPECT_THAT(said_of("[allreduce]\nmax = \"1\"\n"), StartsWith("bad.toml:2:7: min "))
       << "than the default";
-  EXPECT_THAT(said_of("[throughput]\nmodels = [\"mlp\"]\nmemory_limit = \"lots\"\n"),
-              HasSubstr("bad.toml:3:16: memory_limit: 'lots'"));
 }
 
 TEST(ConfigName, IsPartOfAFoldersName) {

@@ -28,10 +28,9 @@ StudyConfig full_config() {
   config.mpirun_arguments = {"--report-bindings", "with \"quotes\" and \\"};
   config.allreduce.emplace().max_seconds = 0.02;
   config.throughput.emplace().models = {"mlp", "resnet20"};
-  config.throughput->batches_per_rank = {"32", "largest"};
+  config.throughput->batches_per_rank = {32, 64};
   config.throughput->precisions = {"float32", "bfloat16"};
   config.throughput->channels_last = "both";
-  config.throughput->memory_limit = "2GiB";
   EpochStudy& epoch = config.epochs.emplace_back();
   epoch.model = "mlp";
   epoch.global_batch = 64;
@@ -255,7 +254,7 @@ TEST(StudyConfig, ReadsWhatEditorsAddAndRefusesAnotherEncoding) {
 TEST(StudyConfig, RefusesAnUnknownKeyWithTheNearest) {
   EXPECT_EQ(refusal("[throughput]\nmodels = [\"mlp\"]\nstepz = 3\n"),
             "bad.toml:3:1: unknown key 'stepz'; valid: models, data, batch_per_rank, "
-            "batches_per_rank, precisions, channels_last, steps, memory_limit, roofline, "
+            "batches_per_rank, precisions, channels_last, steps, "
             "max_seconds (did you mean 'steps'?)");
   EXPECT_THAT(epoch_refusal("scalling = \"weak\""),
               AllOf(StartsWith("bad.toml:3:1: unknown key 'scalling'; valid: model, "),
@@ -269,25 +268,20 @@ TEST(StudyConfig, ThroughputTakesListsAsTheProgramDoes) {
   const ThroughputStudy study = *read(R"(
 [throughput]
 models = ["mlp"]
-batches_per_rank = [32, 64, "largest"]
+batches_per_rank = [32, 64]
 precisions = ["float32", "bfloat16"]
 channels_last = "both"
 steps = ["eager", "graph", "fused"]
-memory_limit = "2GiB"
-roofline = false
 )")
                                      .throughput;
-  EXPECT_THAT(study.batches_per_rank, ElementsAre("32", "64", "largest"));
+  EXPECT_THAT(study.batches_per_rank, ElementsAre(32, 64));
   EXPECT_THAT(study.precisions, ElementsAre("float32", "bfloat16"));
   EXPECT_EQ(study.channels_last, "both");
   EXPECT_THAT(study.steps, ElementsAre("eager", "graph", "fused"));
-  EXPECT_EQ(study.memory_limit, "2GiB");
-  EXPECT_FALSE(study.roofline);
   const std::string models = "[throughput]\nmodels = [\"mlp\"]\n";
   EXPECT_EQ(
       refusal(models + "batches_per_rank = [32, \"all\"]\n"),
-      "bad.toml:3:20: batches_per_rank: expected a list of whole numbers from 1 to 1000000000 or "
-      "\"largest\"");
+      "bad.toml:3:20: batches_per_rank: expected a list of whole numbers from 1 to 1000000000");
   EXPECT_EQ(refusal(models + "batch_per_rank = 3\nbatches_per_rank = [32]\n"),
             "bad.toml:3:18: batch_per_rank: batches_per_rank lists them; leave one of the two out");
   EXPECT_THAT(refusal(models + "precisions = [\"fp61\"]\n"), HasSubstr("did you mean 'fp16'?"));

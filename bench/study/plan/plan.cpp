@@ -70,7 +70,8 @@ PlannedLaunch launch_on(const Place& place, std::string_view what, std::string p
 void append(PlannedLaunch& launch, const char* option, const auto& value) {
   launch.arguments.insert(launch.arguments.end(), {option, fmt::format("{}", value)});
 }
-void append(PlannedLaunch& launch, const char* option, const std::vector<std::string>& values) {
+template <class Value>
+void append(PlannedLaunch& launch, const char* option, const std::vector<Value>& values) {
   append(launch, option, fmt::format("{}", fmt::join(values, ",")));
 }
 
@@ -155,8 +156,6 @@ PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& mo
   if (study.precisions != float32) append(launch, "--precision", study.precisions);
   if (study.channels_last != "no") append(launch, "--channels-last", study.channels_last);
   if (study.steps != eager) append(launch, "--step", study.steps);
-  if (!study.memory_limit.empty()) append(launch, "--memory-limit", study.memory_limit);
-  if (!study.roofline) launch.arguments.emplace_back("--no-roofline");
   if (config.monitor) launch.arguments.emplace_back("--monitor");
   const std::size_t formats = study.channels_last == "both" ? 2 : 1;
   const std::size_t cases = std::max<std::size_t>(1, study.batches_per_rank.size()) *
@@ -166,9 +165,8 @@ PlannedLaunch throughput_launch(const StudyConfig& config, const std::string& mo
   const double step =
       (study.batch_per_rank > 0 ? static_cast<double>(study.batch_per_rank) : kBatch) /
       guessed_images_per_second(model);
-  const double roofline = study.roofline ? 0.8 : 0;
-  launch.guess_seconds = kStartSeconds + roofline +
-                         static_cast<double>(cases) * (study.max_seconds + kStepsBeside * step);
+  launch.guess_seconds =
+      kStartSeconds + static_cast<double>(cases) * (study.max_seconds + kStepsBeside * step);
   return launch;
 }
 

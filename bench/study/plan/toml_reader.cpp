@@ -118,19 +118,6 @@ void TomlReader::wholes(const toml::table& table, std::string_view key, std::vec
   if (take(table, key, wide, read, expected) != nullptr) value.assign(wide.begin(), wide.end());
 }
 
-void TomlReader::wholes_or(const toml::table& table, std::string_view key,
-                           std::vector<std::string>& value, std::int64_t low, std::int64_t high,
-                           std::string_view word) {
-  const auto one = [&](const toml::node& node) -> std::optional<std::string> {
-    if (node.value_exact<std::string_view>() == word) return std::string(word);
-    const auto number = whole_of(node, low, high);
-    return number ? std::optional(std::to_string(*number)) : std::nullopt;
-  };
-  take(
-      table, key, value, [&](const toml::node& node) { return list_of<std::string>(node, one); },
-      fmt::format("a list of whole numbers from {} to {} or \"{}\"", low, high, word));
-}
-
 void TomlReader::flag(const toml::table& table, std::string_view key, bool& value) {
   const auto read = [](const toml::node& node) { return node.value_exact<bool>(); };
   take(table, key, value, read, "true or false");

@@ -31,9 +31,6 @@ class TomlReader {
              std::int64_t high);
   void wholes(const toml::table& table, std::string_view key, std::vector<int>& value, int low,
               int high);
-  /// Whole numbers, or one word that stands for another, as the texts that they are written as.
-  void wholes_or(const toml::table& table, std::string_view key, std::vector<std::string>& value,
-                 std::int64_t low, std::int64_t high, std::string_view word);
   void flag(const toml::table& table, std::string_view key, bool& value);
   void positive(const toml::table& table, std::string_view key, double& value);
   /// Null when absent or not a table.

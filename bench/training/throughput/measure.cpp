@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <fstream>
 #include <memory>
 
 #include "bench/measure/clock_sync.hpp"
@@ -21,17 +20,6 @@
 
 namespace scalebench {
 namespace {
-
-/// Memory of its own that the process has touched; what it frees it keeps, see keep_freed_memory().
-std::size_t data_bytes() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  while (status >> word) {
-    std::size_t kibibytes = 0;
-    if (word == "RssAnon:" && status >> kibibytes) return kibibytes * 1024;
-  }
-  fail("/proc/self/status: has no RssAnon, which --memory-limit needs on a CPU");
-}
 
 /// Enough that the device never waits for the host, few enough that a round ends on time.
 constexpr std::size_t kStepsAhead = 16;
@@ -114,53 +102,6 @@ std::vector<CardSummary> all_cards(Communicator& host, const CardSummary& mine) 
 
 }  // namespace
 
-MemoryLimit::MemoryLimit(const TrainerOptions& trainer, std::size_t bytes) : bytes_(bytes) {
-  if (bytes == 0) return;
-  if (trainer.device == ComputeDevice::cuda) {
-    limit_device_memory(trainer.device_index, bytes);
-    device_ = trainer.device_index;
-  } else {
-    before_ = data_bytes();
-  }
-}
-
-MemoryLimit::~MemoryLimit() {
-  if (device_) limit_device_memory(*device_, 0);
-}
-
-std::string MemoryLimit::exceeded() const {
-  if (bytes_ == 0 || device_) return {};
-  const std::size_t now = data_bytes();
-  if (now <= before_ + bytes_) return {};
-  return fmt::format("{} bytes taken of the {} that are allowed", now - before_, bytes_);
-}
-
-BatchSearch largest_batch(std::int64_t first, std::int64_t most,
-                          const std::function<bool(std::int64_t)>& fits) {
-  constexpr std::int64_t kParts = 16;
-  BatchSearch search;
-  std::int64_t too_big = most + 1;
-  const auto attempt = [&](std::int64_t batch) {
-    const bool fit = fits(batch);
-    search.tried += fmt::format("{}{}{}", search.tried.empty() ? "" : " ", batch, fit ? "" : "!");
-    (fit ? search.largest : too_big) = batch;
-    return fit;
-  };
-  std::int64_t batch = std::min(first, most);
-  if (attempt(batch)) {
-    while (batch < most && attempt(std::min(2 * batch, most))) batch = search.largest;
-  } else {
-    while (batch > 1 && !attempt(batch / 2)) batch = too_big;
-  }
-  const std::int64_t unit = std::max<std::int64_t>(1, search.largest / kParts);
-  while (search.largest > 0 && too_big <= most && too_big - search.largest > unit) {
-    const std::int64_t half = (too_big - search.largest) / 2;
-    attempt(search.largest + std::max(unit, half / unit * unit));
-  }
-  search.all_fit = search.largest == most;
-  return search;
-}
-
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options) {
   NoTrace trace;
   std::unique_ptr<Trainer> held;
@@ -233,42 +174,6 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
     result.cards = all_cards(ranks.host, watch.during(spans));
     return result;
   }
-}
-
-BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options) {
-  NoTrace trace;
-  TrainerOptions trainer = options.training.trainer;
-  trainer.try_convolutions = false;  // takes long, and needs no memory that it does not find
-  // Whatever a graph keeps for itself is there after its first replay.
-  const bool graph = is_recorded(trainer.step, trainer.device == ComputeDevice::cuda);
-  const int steps = graph ? kStepsBeforeGraph + 1 : 2;
-  // What libraries take for themselves at a first step is no batch's.
-  trainer.batch = 1;
-  ranks.watchdog.work(fmt::format("{}: a first step", trainer.choice.label));
-  const std::string no_step =
-      lack_of_memory(ranks, [&] { Trainer(trainer, ranks.host, ranks.host, trace).train_step(); });
-  if (!joint_failure(ranks.host, no_step).empty()) {
-    return {.largest = 0, .all_fit = false, .tried = "1!"};
-  }
-  release_kept_memory();
-  const MemoryLimit limit(trainer, options.memory_limit);
-  std::int64_t images = 0;
-  const auto fits = [&](std::int64_t batch) {
-    trainer.batch = batch;
-    ranks.watchdog.work(fmt::format("{}: whether batch {} fits", trainer.choice.label, batch));
-    const std::string mine = lack_of_memory(ranks, [&] {
-      release_kept_memory();
-      Trainer one(trainer, ranks.host, ranks.host, trace);
-      images = one.training_images();
-      for (int step = 0; step < steps; ++step) one.train_step();
-      static_cast<void>(one.failure());  // waits for the device
-      const std::string too_much = limit.exceeded();
-      if (!too_much.empty()) throw OutOfMemory(too_much);
-    });
-    return joint_failure(ranks.host, mine).empty();
-  };
-  if (!fits(1)) return {.largest = 0, .all_fit = false, .tried = "1!"};
-  return largest_batch(trainer.choice.batch, images / ranks.session.size(), fits);
 }
 
 }  // namespace scalebench

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for the largest batch that memory holds: doubling from a batch that is likely to fit,
-// then bisection to a sixteenth, so that runs agree on it although free memory varies a little.
+// Training steps of all ranks at once, each timed by its own rank; no rank waits for another inside
+// a round, and a round lasts equally long on all, so that none finishes its share undisturbed.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,42 +11,6 @@
 #include "models/trainer_options.hpp"
 
 namespace scalebench {
-
-struct BatchSearch {
-  std::int64_t largest = 0;  // 0: not even one image fits
-  bool all_fit = false;      // it is as large as the data set allows
-  std::string tried;         // "32 64 128! 96 112!": in this order, ! did not fit
-};
-
-/// `fits` is asked of batches from 1 to `most`; whether memory holds one is taken to be monotone.
-/// `first`: where to begin, at least 1.
-BatchSearch largest_batch(std::int64_t first, std::int64_t most,
-                          const std::function<bool(std::int64_t)>& fits);
-
-// A cap on the memory that training takes. On a GPU LibTorch's share of the device is cut, so that
-// an allocation fails. On a CPU it is counted afterwards what the process has grown by: libraries
-// below LibTorch do not live through an allocation that fails.
-
-class MemoryLimit {
- public:
-  /// On the device of `trainer`, until destroyed; 0 bytes: no cap. Throws Error when the system
-  /// does not say what a process holds.
-  MemoryLimit(const TrainerOptions& trainer, std::size_t bytes);
-  ~MemoryLimit();
-  MemoryLimit(const MemoryLimit&) = delete;
-  MemoryLimit& operator=(const MemoryLimit&) = delete;
-
-  /// By how much a CPU's process has grown beyond the cap since then, in words; empty: it has not.
-  std::string exceeded() const;
-
- private:
-  std::size_t bytes_;
-  std::optional<int> device_;
-  std::size_t before_ = 0;
-};
-
-// Training steps of all ranks at once, each timed by its own rank; no rank waits for another inside
-// a round, and a round lasts equally long on all, so that none finishes its share undisturbed.
 
 /// Half the width of each rank's interval relative to its median, with which it stops.
 inline constexpr double kTarget = 0.01;
@@ -71,10 +31,5 @@ struct ThroughputResult {
 /// a round but the clock's own events. Too little memory on any rank, and a loss that is not a
 /// number, end in `failure` on all of them.
 ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions& options);
-
-/// Collective: the largest batch with which all ranks can train at once, tried on trainers that are
-/// thrown away, each of which stays within options.memory_limit beyond what a process has taken
-/// after its first step; options.training.trainer.batch is not looked at.
-BatchSearch search_largest_batch(const Ranks& ranks, const ThroughputOptions& options);
 
 }  // namespace scalebench

@@ -12,17 +12,14 @@
 namespace scalebench {
 namespace {
 
-constexpr std::string_view kLargest = "largest";
-
 std::vector<std::int64_t> parse_batches(const std::string& list) {
   std::vector<std::int64_t> batches;
   for (const std::string& word : split_set("--batch-per-rank", list)) {
-    const auto batch =
-        word == kLargest ? kLargestBatch : read_number<std::int64_t>(word).value_or(-2);
-    if (batch < 0 && word != kLargest) {
-      fail<UsageError>("--batch-per-rank {}: expected a number of images or {}", word, kLargest);
+    const auto batch = read_number<std::int64_t>(word);
+    if (!batch || *batch < 0) {
+      fail<UsageError>("--batch-per-rank {}: expected a number of images", word);
     }
-    batches.push_back(batch);
+    batches.push_back(*batch);
   }
   return batches;
 }
@@ -36,31 +33,14 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
                "bench_throughput");
   add_training_options(app, options.training);
   const auto batches = [&](const std::string& list) { options.batches = parse_batches(list); };
-  offer(add_word<std::string>(
-            app, "--batch-per-rank", "0", batches,
-            "images of a step, or a list as 32,64,largest; largest: as many as memory holds, found "
-            "by trying; 0: the model's default"),
-        {std::string(kLargest)});
-  const auto memory_limit = [&](const std::string& size) {
-    options.memory_limit = parse_size("--memory-limit", size);
-    if (options.memory_limit == 0) fail<UsageError>("--memory-limit 0: must be positive");
-  };
-  app.add_option_function<std::string>(
-         "--memory-limit", memory_limit,
-         fmt::format(
-             "memory that training may take (on a CPU: by which the largest batch is chosen); {}",
-             kSizeRule))
-      ->type_name("SIZE")
-      ->group(kMethod);
-  app.add_flag("--no-roofline")
-      ->description("leave out what the device can do at best, which is measured before the cases")
-      ->group(kMethod);
+  add_word<std::string>(app, "--batch-per-rank", "0", batches,
+                        "images of a step, or a list as 32,64,128; 0: the model's default");
   app.add_option("-n,--steps", options.steps,
                  "timed steps of each rank; 0: until every median's 95 % interval is within 1 %")
       ->capture_default_str();
   add_timeout_option(app, options.timeout_seconds);
   add_examples(app,
-               {"--model mlp", "--model mnist_cnn --batch-per-rank 32,64,largest",
+               {"--model mlp", "--model mnist_cnn --batch-per-rank 32,64,128",
                 "--model resnet20 --data synthetic --precision float32,bfloat16"},
                "mpirun -np 2 bench_throughput");
   app.add_option("--max-seconds", options.max_seconds,
@@ -68,7 +48,6 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
       ->capture_default_str();
   if (!parse_command_line(app, argc, argv, options.text)) return options;
   apply_training_options(options.training);
-  options.roofline = app.count("--no-roofline") == 0;
   if (options.steps < 0) fail<UsageError>("-n {}: must not be negative", options.steps);
   if (!(options.max_seconds > 0)) fail<UsageError>("--max-seconds: must be positive");
   if (options.steps > 0 && app.count("--max-seconds") == 0) {
@@ -81,7 +60,7 @@ ThroughputOptions parse_throughput_options(int argc, const char* const* argv, in
     // Which cases the device cannot do is for their rows to say.
     TrainerOptions one = options.training.trainer;
     apply(StepVariant{}, one);
-    one.batch = std::max<std::int64_t>(0, batch);
+    one.batch = batch;
     resolved(one, ranks);
   }
   return options;

@@ -2,7 +2,6 @@
 // The command line of bench_throughput.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,15 +10,10 @@
 
 namespace scalebench {
 
-/// Among the batches: the largest that memory holds.
-inline constexpr std::int64_t kLargestBatch = -1;
-
 struct ThroughputOptions {
   TrainingOptions training;
   /// Images per rank and step, each a case of its own; 0: the model's default.
   std::vector<std::int64_t> batches;
-  std::size_t memory_limit = 0;  // bytes that training may take, see MemoryLimit; 0: no limit
-  bool roofline = true;
   long steps = 0;              // timed steps of each rank; 0: until intervals are narrow
   double max_seconds = 5;      // cap on the timed steps; infinite: none
   double timeout_seconds = 0;  // of the watchdog; 0: its own, more for long steps

@@ -34,7 +34,6 @@ TEST(ThroughputOptions, OneCaseByDefault) {
   EXPECT_EQ(options.training.variants[0].precision, Precision::float32);
   EXPECT_FALSE(options.training.variants[0].channels_last);
   EXPECT_EQ(options.training.variants[0].step, StepKind::eager);
-  EXPECT_TRUE(options.roofline);
   EXPECT_FALSE(options.training.trainer.exact_phases) << "phases wait for the device";
 }
 
@@ -45,9 +44,9 @@ TEST(ThroughputOptions, ANumberOfStepsIsCappedOnlyWhereThatIsAskedFor) {
 }
 
 TEST(ThroughputOptions, ListsMultiply) {
-  const ThroughputOptions options = throughput(
-      {"--precision", "float32,tf32,bfloat16,fp16", "--channels-last", "both", "--step",
-       "eager,graph,fused", "--batch-per-rank", "32,64,largest", "--memory-limit", "2GiB"});
+  const ThroughputOptions options =
+      throughput({"--precision", "float32,tf32,bfloat16,fp16", "--channels-last", "both", "--step",
+                  "eager,graph,fused", "--batch-per-rank", "32,64"});
   const auto& ways = options.training.variants;
   ASSERT_EQ(ways.size(), 4 * (2 + 3)) << "fused steps are channels last, once";
   EXPECT_EQ(ways[1].precision, Precision::float32);
@@ -56,8 +55,7 @@ TEST(ThroughputOptions, ListsMultiply) {
   EXPECT_EQ(ways.back().precision, Precision::fp16);
   EXPECT_TRUE(ways.back().channels_last);
   EXPECT_EQ(ways.back().step, StepKind::fused) << "a row will say that none can";
-  EXPECT_THAT(options.batches, ElementsAre(32, 64, kLargestBatch));
-  EXPECT_EQ(options.memory_limit, std::size_t{2} << 30U);
+  EXPECT_THAT(options.batches, ElementsAre(32, 64));
 }
 
 TEST(ThroughputOptions, FusedStepsAreChannelsLastWhateverTheOthersAre) {
@@ -71,14 +69,12 @@ TEST(ThroughputOptions, FusedStepsAreChannelsLastWhateverTheOthersAre) {
 }
 
 TEST(ThroughputOptions, RefusesInOneLine) {
-  EXPECT_EQ(refusal({"--batch-per-rank", "32,larget"}),
-            "--batch-per-rank larget: expected a number of images or largest");
+  EXPECT_EQ(refusal({"--batch-per-rank", "32,largest"}),
+            "--batch-per-rank largest: expected a number of images");
   EXPECT_THAT(refusal({"--batch-per-rank", "-2"}), HasSubstr("--batch-per-rank -2"));
   EXPECT_THAT(refusal({"--precision", "float32,tf23"}), HasSubstr("did you mean 'tf32'?"));
   EXPECT_THAT(refusal({"--channels-last", "maybe"}), HasSubstr("no, yes, both"));
   EXPECT_THAT(refusal({"--step", "eager,grpah"}), HasSubstr("did you mean 'graph'?"));
-  EXPECT_THAT(refusal({"--memory-limit", "2GB"}), HasSubstr("--memory-limit"));
-  EXPECT_EQ(refusal({"--memory-limit", "0"}), "--memory-limit 0: must be positive");
 }
 
 }  // namespace

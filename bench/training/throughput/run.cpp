@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -15,7 +14,7 @@
 #include "bench/measure/statistics.hpp"
 #include "bench/program/monitor.hpp"
 #include "bench/record/columns.hpp"
-#include "bench/training/roofline.hpp"
+#include "bench/training/mfu.hpp"
 #include "bench/training/throughput/measure.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
@@ -51,25 +50,17 @@ ResultRow described(const ThroughputOptions& options, const ThroughputResult& re
   row.set("memory_format", memory_format(result.trainer));
   row.set("step", kStepNames[static_cast<std::size_t>(result.trainer.step)]);
   row.set("threads", result.trainer.threads);
-  // What is searched and not found has no number.
-  if (result.trainer.batch > 0) row.set("batch", result.trainer.batch);
+  row.set("batch", result.trainer.batch);
   return row;
 }
 
 /// Which share of its devices' arithmetic a row uses: model FLOP/s over the peak FLOP/s of `ranks`
-/// (MFU). A precision or a device that is not known leaves its cell empty.
-void set_utilisation(ResultRow& row, const ThroughputResult& result, const Roofline& roofline,
-                     std::size_t first_rank, std::size_t ranks) {
-  if (result.forward_flops == 0) return;
-  const double flops = kPassesOfTraining * result.forward_flops * number_in(row, "images_per_s");
-  const auto measured = roofline.flops.find(result.trainer.precision);
-  if (measured != roofline.flops.end()) {
-    const auto begin = measured->second.begin() + static_cast<std::ptrdiff_t>(first_rank);
-    const auto end = begin + static_cast<std::ptrdiff_t>(ranks);
-    row.set("mfu", flops / std::accumulate(begin, end, 0.0));
-  }
+/// as their maker has it (MFU). A precision or a device that is not known leaves its cell empty.
+void set_utilisation(ResultRow& row, const ThroughputResult& result, std::size_t ranks) {
   const auto published = published_flops(row.get("device"), result.trainer.precision);
-  if (published) row.set("mfu_published", flops / (*published * static_cast<double>(ranks)));
+  if (!published || result.forward_flops == 0) return;
+  const double flops = kPassesOfTraining * result.forward_flops * number_in(row, "images_per_s");
+  row.set("mfu_published", flops / (*published * static_cast<double>(ranks)));
 }
 
 /// `row`: described.
@@ -85,8 +76,7 @@ ResultRow row_for(ResultRow row, const ThroughputResult& result, const Summary& 
 /// One row for each rank, then one for all; that one alone on one rank and, with status failed, for
 /// a result with a failure.
 std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& options,
-                               const ThroughputResult& result, const Roofline& roofline,
-                               const Recorder& recorder) {
+                               const ThroughputResult& result, const Recorder& recorder) {
   ResultRow head = described(options, result, recorder);
   head.set("nodes", ranks.host.topology().nodes());
   if (!result.failure.empty()) {
@@ -103,7 +93,7 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
       row.set("rank", rank);
       set_card(row, result.cards[rank]);
       set_joules(row);
-      set_utilisation(row, result, roofline, rank, 1);
+      set_utilisation(row, result, 1);
     }
     images += batch / summaries[rank].median;
     images_low += batch / summaries[rank].ci_high;
@@ -116,22 +106,20 @@ std::vector<ResultRow> rows_of(const Ranks& ranks, const ThroughputOptions& opti
   all.set("images_per_s_ci_low", images_low).set("images_per_s_ci_high", images_high);
   set_card(all, mean_of(result.cards));
   set_joules(all);
-  set_utilisation(all, result, roofline, 0, summaries.size());
+  set_utilisation(all, result, summaries.size());
   rows.push_back(all);
   return rows;
 }
 
-/// Not collective: the row of a case that was not tried. `batch`: 0 for one that nobody knows; not
-/// given: as the options say.
+/// Not collective: the row of a case that was not tried.
 ResultRow skipped_row(const Ranks& ranks, const ThroughputOptions& options, const std::string& why,
-                      const Recorder& recorder, std::optional<std::int64_t> batch) {
+                      const Recorder& recorder) {
   ThroughputResult result;
   TrainerOptions possible = options.training.trainer;
   apply(StepVariant{}, possible);
   result.trainer = resolved(possible, ranks.session.size());
   const TrainerOptions& wanted = options.training.trainer;
   apply({wanted.precision, wanted.channels_last, wanted.step}, result.trainer);
-  if (batch) result.trainer.batch = *batch;
   ResultRow row = described(options, result, recorder);
   row.set("status", "skipped").set("note", why).set("rank", "all");
   return row.set("nodes", ranks.host.topology().nodes());
@@ -153,19 +141,15 @@ std::vector<ResultRow> samples_of(const ThroughputOptions& options, const Throug
 }
 
 /// What goes before the first line in the chosen format.
-std::string throughput_head(const ThroughputOptions& options, int ranks, const Roofline& roofline) {
+std::string throughput_head(const ThroughputOptions& options, int ranks) {
   if (options.training.format == "csv") return csv_line(throughput_schema().columns);
   if (options.training.format == "json") return "";
   const TrainerOptions& trainer = options.training.trainer;
-  std::string head = fmt::format(
+  const std::string head = fmt::format(
       "# scalebench throughput: {} on {}, {} thread(s), {}\n"
       "# full training steps without synchronisation, {} rank(s) at once; * interval wider than 1 "
       "%\n",
       trainer.choice.label, device_label(trainer), trainer.threads, trainer.dataset, ranks);
-  for (const auto& [precision, flops] : roofline.flops) {
-    head += fmt::format("# rank 0 at best: {:.1f} GFLOP/s in {}; mfu: share of it\n",
-                        flops.front() / 1e9, dtype_label(precision));
-  }
   return head + emulation_line() +
          fmt::format(
              "{:>6} {:>13} {:>6} {:>7} {:>6} {:>11} {:>11} {:>11} {:>12} {:>8} {:>6} {:>7}\n",
@@ -192,7 +176,7 @@ std::string throughput_line(const ResultRow& row, const std::string& format) {
       "{} {:>11} {:>11} {:>11} {:>12} {:>8} {:>6} {:>7}{}\n", way,
       scaled(row.get("seconds_median"), 1e3, 3), scaled(row.get("seconds_ci_low"), 1e3, 3),
       scaled(row.get("seconds_ci_high"), 1e3, 3), scaled(row.get("images_per_s"), 1, 1),
-      scaled(row.get("gpu_joules_per_image"), 1, 4), scaled(row.get("mfu"), 1, 2),
+      scaled(row.get("gpu_joules_per_image"), 1, 4), scaled(row.get("mfu_published"), 1, 2),
       row.get("repetitions"), is_wide(row) ? "*" : "");
 }
 
@@ -213,27 +197,12 @@ class ThroughputRun {
   /// Collective: measures, records and prints.
   ExitCode all_cases() {
     TrainerOptions& trainer = options_.training.trainer;
-    if (options_.roofline) {
-      console_.note("what the device can do at best: gemm, for less than a second");
-      std::vector<Precision> precisions;
-      for (const StepVariant& way : options_.training.variants) precisions.push_back(way.precision);
-      ranks_.watchdog.work("roofline");
-      roofline_ = measure_roofline(ranks_, trainer, precisions);
-      if (!roofline_.failure.empty()) {
-        console_.note(fmt::format("no roofline, and so no mfu: {}", roofline_.failure));
-      }
-    }
-    console_.result(throughput_head(options_, ranks_.session.size(), roofline_));
+    console_.result(throughput_head(options_, ranks_.session.size()));
     for (const StepVariant& way : options_.training.variants) {
       apply(way, trainer);
       too_big_.reset();
       listed_.clear();
       lacking_ = joint_failure(ranks_.host, why_not_tried(trainer));
-      // Before its batch is measured, which may be listed as a number before it.
-      search_.reset();
-      if (lacking_.empty() && std::ranges::count(options_.batches, kLargestBatch) > 0) {
-        search_largest();
-      }
       for (const std::int64_t batch : options_.batches) one_batch(batch);
     }
     return outcome_.exit_code();
@@ -242,13 +211,10 @@ class ThroughputRun {
  private:
   void one_batch(std::int64_t batch) {
     TrainerOptions& trainer = options_.training.trainer;
-    trainer.batch = batch == kLargestBatch ? 0 : batch;
-    if (batch != kLargestBatch && is_again(batch == 0 ? trainer.choice.batch : batch)) return;
-    const MemoryLimit limit(trainer, options_.memory_limit);
+    trainer.batch = batch;
+    if (is_again(batch == 0 ? trainer.choice.batch : batch)) return;
     if (!lacking_.empty()) {
-      skip(lacking_, batch == kLargestBatch ? std::optional<std::int64_t>(0) : std::nullopt);
-    } else if (batch == kLargestBatch) {
-      largest();
+      skip(lacking_);
     } else if (too_big_ && batch > *too_big_) {
       skip(fmt::format("batch {} ran out of memory", *too_big_));
     } else {
@@ -256,44 +222,12 @@ class ThroughputRun {
     }
   }
 
-  /// Two lists of samples of one case would be taken for one: 0 and `largest` are batches that may
-  /// be listed as numbers, too.
+  /// Two lists of samples of one case would be taken for one: 0 is a batch that may be listed as a
+  /// number, too.
   bool is_again(std::int64_t batch) {
     if (listed_.insert(batch).second) return false;
     console_.note(fmt::format("batch {} is listed more than once, and measured once", batch));
     return true;
-  }
-
-  /// The largest batch, or why it is not known.
-  void search_largest() {
-    TrainerOptions& trainer = options_.training.trainer;
-    search_ = BatchSearch{};
-    not_found_.clear();
-    if (trainer.device == ComputeDevice::cpu && options_.memory_limit == 0) {
-      not_found_ = "the largest batch of a CPU is where it begins to swap: give --memory-limit";
-      return;
-    }
-    console_.note(fmt::format("{}: searching the largest batch", trainer.choice.label));
-    try {
-      search_ = search_largest_batch(ranks_, options_);
-      if (search_->largest == 0) {
-        not_found_ = fmt::format("memory does not hold one image a step{}",
-                                 trainer.device == ComputeDevice::cpu ? " and the data set" : "");
-      }
-    } catch (const NotRecorded& error) {  // on all ranks, as they train the same model
-      not_found_ = error.what();
-    }
-  }
-
-  void largest() {
-    if (!not_found_.empty()) return skip(not_found_, search_->largest);
-    if (!listed_.insert(search_->largest).second) {
-      console_.note(fmt::format("the largest batch is {}, which is listed too, and measured once",
-                                search_->largest));
-      return;
-    }
-    options_.training.trainer.batch = search_->largest;
-    measure();
   }
 
   void measure() {
@@ -303,32 +237,20 @@ class ThroughputRun {
                               counted ? fmt::format("{} steps", options_.steps) : "",
                               counted && capped ? ", " : "",
                               capped ? fmt::format("up to {:g} s", options_.max_seconds) : ""));
-    ThroughputResult result = measure_throughput(ranks_, options_);
+    const ThroughputResult result = measure_throughput(ranks_, options_);
     ranks_.watchdog.end_cell();
     if (result.too_few_images) return skip(result.failure);
-    if (search_ && search_->largest == result.trainer.batch) {
-      result.remarks +=
-          fmt::format("{}the largest batch that {}: tried {}", result.remarks.empty() ? "" : "; ",
-                      search_->all_fit ? "the data set has" : "memory holds", search_->tried);
-    }
-    report(rows_of(ranks_, options_, result, roofline_, recorder_));
+    report(rows_of(ranks_, options_, result, recorder_));
     for (const ResultRow& row : samples_of(options_, result, recorder_)) recorder_.write(row);
     if (result.out_of_memory) too_big_ = result.trainer.batch;
   }
 
-  void skip(const std::string& why, std::optional<std::int64_t> batch = {}) {
-    report({skipped_row(ranks_, options_, why, recorder_, batch)});
-  }
+  void skip(const std::string& why) { report({skipped_row(ranks_, options_, why, recorder_)}); }
 
   void report(const std::vector<ResultRow>& rows) {
     for (const ResultRow& row : rows) {
       recorder_.write(row);
       console_.result(throughput_line(row, options_.training.format));
-      if (number_in(row, "mfu") > 1) {
-        console_.note(
-            "mfu is over 1: LibTorch's layers are faster than the products of the BLAS here; "
-            "scalebench doctor looks at it");
-      }
       outcome_.count(row.get("status"));
     }
   }
@@ -337,12 +259,9 @@ class ThroughputRun {
   ThroughputOptions options_;  // of the case at hand
   Recorder& recorder_;
   Console& console_;
-  Roofline roofline_;
   Outcome outcome_;
   std::set<std::int64_t> listed_;        // batches of this way so far
   std::string lacking_;                  // why this way is not tried
-  std::optional<BatchSearch> search_;    // of this way, where the largest batch is listed
-  std::string not_found_;                // why that found none
   std::optional<std::int64_t> too_big_;  // the batch that this way had too little memory for
 };
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Images a second of one device over the batch, both logarithmic: a line for each precision, memory
-# format and way to launch a step, a figure for each model on each device. The largest batch that
-# memory held has a ring; bands are intervals of the median. All numbers are cells of throughput.csv.
+# format and way to launch a step, a figure for each model on each device. Bands are intervals of the
+# median. All numbers are cells of throughput.csv.
 from __future__ import annotations
 
 from pathlib import Path
@@ -53,11 +53,6 @@ def draw_panel(
             axes.plot([x for x, _ in ends], [y for _, y in ends], **mark.line())
             low, high = ([row.number(f"images_per_s_ci_{end}") for row in points] for end in ("low", "high"))
             axes.fill_between([x for x, _ in ends], low, high, color=color, alpha=0.16, linewidth=0, zorder=2)
-            largest = [end for end, row in zip(ends, points) if is_largest(row)]
-            axes.plot(
-                [x for x, _ in largest], [y for _, y in largest],
-                linestyle="none", marker="o", markersize=11, markerfacecolor="none", markeredgecolor=color,
-            )  # fmt: skip
             entries.append((theme.mark_of(mark), theme.with_origin(names[key], origin)))
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -70,11 +65,5 @@ def draw_panel(
     axes.set_ylabel("images/s")
     kind = intervals.told(rows, "images_per_s_ci_low", "interval")
     said = ["images of a step", *([f"band: {kind}"] if kind else [])]
-    said += ["ring: the largest batch that memory holds"] if any(is_largest(row) for row in rows) else []
     axes.set_xlabel("\n".join(said))
     return entries
-
-
-def is_largest(row: Row) -> bool:
-    """As the note has it, which says what was tried."""
-    return "the largest batch that memory holds: tried " in row["note"]

@@ -15,8 +15,7 @@ from view.tables.cells import not_measured, number, said_once, with_interval
 WAY = {"dtype": "dtype", "memory_format": "memory format", "step": "step", "threads": "threads"}
 # What the GPUs said, each where it is known: heading -> column, form.
 GPU: dict[str, tuple[str, Callable[[float], str]]] = {
-    "MFU": ("mfu", percent),
-    "MFU of the maker's": ("mfu_published", percent),
+    "MFU": ("mfu_published", percent),
     "MHz": ("sm_clock_mhz", three_digits),
     "throttled": ("throttled_share", percent),
     "by power": ("power_capped_share", percent),

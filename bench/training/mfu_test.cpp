@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/training/roofline.hpp"
+#include "bench/training/mfu.hpp"
 
 #include <gtest/gtest.h>
 
