@@ -174,7 +174,7 @@ TrainerOptions any_training(std::mt19937& random) {
   if (options.gradient_sync == "mirrored") {
     options.sync.wire = one_of(std::array{DType::float32, DType::bfloat16});
   }
-  options.data.loader_threads = by_chance() ? 1 : 0;
+  options.loader_threads = by_chance() ? 1 : 0;
   return options;
 }
 

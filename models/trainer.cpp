@@ -46,7 +46,6 @@ auto guarded(Work work) {
 struct Tally {
   double correct = 0;  // images that are classified correctly
   double loss = 0;     // summed over images
-  std::int64_t replaced = 0;
 };
 
 /// Images of a forward pass: bounds the memory for activations.
@@ -65,7 +64,7 @@ Tally tally_of(Network& network, const ImageSource& test, std::int64_t first, st
   std::vector<std::int64_t> order(static_cast<std::size_t>(end - first));
   std::iota(order.begin(), order.end(), first);
   // Sets in memory are on the device already.
-  const int threads = test.reads_files() ? options.data.loader_threads : 0;
+  const int threads = test.reads_files() ? options.loader_threads : 0;
   const std::int64_t length = batch_for(options.choice.shape);
   BatchStream batches(
       test, order, device,
@@ -73,7 +72,6 @@ Tally tally_of(Network& network, const ImageSource& test, std::int64_t first, st
   Tally tally;
   for (; first < end; first += length) {
     const Batch batch = batches.next();
-    tally.replaced += batch.replaced;
     const AutocastScope scope(options.precision, device);
     const auto outputs = network.forward(batch.images);
     hits += outputs.argmax(1).eq(batch.labels).sum();
@@ -102,7 +100,7 @@ struct Trainer::State {
         sync(make_sync(given, gradients)),
         options(resolved(given, sync->workers().count * given.share_of)),
         // Loader threads work beside the device, so their images stay with the CPU.
-        training(images_of(Split::train, options.data.loader_threads > 0 ? torch::kCPU : device)),
+        training(images_of(Split::train, options.loader_threads > 0 ? torch::kCPU : device)),
         test(images_of(Split::test, device)),
         sampler({training->count(), options.samples_per_epoch, options.batch,
                  sync->workers().count * options.share_of, std::max(0, sync->workers().index),
@@ -173,8 +171,7 @@ struct Trainer::State {
   std::unique_ptr<ImageSource> images_of(Split split, torch::Device where) const {
     const auto type = options.precision == Precision::bfloat16 ? torch::kBFloat16 : torch::kFloat32;
     const OnePass fused{type, where.is_cuda() ? network->image_layout() : ImageLayout::plain};
-    return open_image_source(options.dataset, split, options.choice.shape, options.seed,
-                             options.data.bad_images, where,
+    return open_image_source(options.dataset, split, options.choice.shape, options.seed, where,
                              options.step == StepKind::fused ? std::optional(fused) : std::nullopt);
   }
 
@@ -197,7 +194,7 @@ struct Trainer::State {
   std::unique_ptr<BatchStream> batches_of(int epoch) const {
     return std::make_unique<BatchStream>(
         *training, sampler.epoch(epoch), device,
-        BatchStreamOptions{options.batch, epoch, options.data.loader_threads,
+        BatchStreamOptions{options.batch, epoch, options.loader_threads,
                            options.faults.throttle_input_seconds, options.channels_last,
                            /*by_index=*/step_graph != nullptr});
   }
@@ -207,7 +204,6 @@ struct Trainer::State {
     trace.begin_step();
     enter(Phase::load);
     const Batch batch = batches.next();
-    input_report.replaced_images += batch.replaced;
     if (options.faults.sleep_rank == rank) {
       enter(Phase::forward);
       compute_longer(options.faults.sleep_seconds);
@@ -304,7 +300,6 @@ struct Trainer::State {
   NetworkPass network_pass;
   std::unique_ptr<StepGraph> step_graph;
   double rate_of_graph = 0;  // of the step at hand, while it is not replayed
-  InputReport input_report;
   /// Of train_step: steps done, and the batches of the epoch they are in.
   std::int64_t free_steps = 0;
   std::unique_ptr<BatchStream> free_batches;
@@ -395,7 +390,6 @@ Evaluation Trainer::evaluate() {
     return tally_of(*state.network, *state.test, count * state.rank / state.ranks,
                     count * (state.rank + 1) / state.ranks, state.options, state.device);
   });
-  state.input_report.replaced_images += tally.replaced;
   const std::array mine{tally.correct, tally.loss};
   const auto all = all_gather(state.control, std::span<const double>(mine));
   Evaluation mean;
@@ -442,15 +436,6 @@ bool Trainer::replicas_equal() {
   state_->sync->publish();
   state_->equalise_buffers();
   return scalebench::replicas_equal(*state_->network, state_->control);
-}
-
-InputReport Trainer::take_input_report() {
-  State& state = *state_;
-  InputReport report = std::exchange(state.input_report, {});
-  for (const auto& source : {state.training.get(), state.test.get()}) {
-    for (std::string& line : source->take_warnings()) report.warnings.push_back(std::move(line));
-  }
-  return report;
 }
 
 std::string Trainer::failure() const {

@@ -34,13 +34,6 @@ struct Evaluation {
   double loss = 0;
 };
 
-/// What was wrong with this rank's images, of epochs and evaluations.
-struct InputReport {
-  std::int64_t replaced_images = 0;
-  /// One line for each file that cannot be decoded.
-  std::vector<std::string> warnings;
-};
-
 class Trainer {
  public:
   /// Reads the data set, builds the network with equal weights on every rank, and sets LibTorch up
@@ -66,9 +59,6 @@ class Trainer {
   const std::string& dataset_name() const;
   /// What tells its training split from those of other sets of that name; see id_of_set().
   const std::string& dataset_id() const;
-
-  /// Since the last call.
-  InputReport take_input_report();
 
   /// Collective (except with gradient sync `none`): all steps of epoch `epoch`, counted from 0,
   /// which decides the shuffle and the warm-up. With a strategy that promises equal replicas, rank

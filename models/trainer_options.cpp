@@ -61,8 +61,8 @@ void resolve_batch(TrainerOptions& options, std::int64_t model_batch, int worker
 }
 
 void check_input(const TrainerOptions& options, int workers) {
-  if (options.data.loader_threads < 0 || options.data.loader_threads > kMostLoaderThreads) {
-    fail<UsageError>("{} loader threads: expected 0 to {}", options.data.loader_threads,
+  if (options.loader_threads < 0 || options.loader_threads > kMostLoaderThreads) {
+    fail<UsageError>("{} loader threads: expected 0 to {}", options.loader_threads,
                      kMostLoaderThreads);
   }
   if (options.epoch_rule == EpochRule::whole) return;
@@ -212,8 +212,6 @@ Description description_of(const TrainerOptions& options, int ranks, int workers
       {"samples an epoch", std::to_string(options.samples_per_epoch)},
       {"epoch rule", options.epoch_rule == EpochRule::whole ? "whole" : "seed"},
       {"share of", std::to_string(options.share_of)},
-      {"images that cannot be decoded",
-       options.data.bad_images == BadImages::stop ? "stop" : "skip"},
       {"precision", std::string(kPrecisionNames.at(place(options.precision)))},
       {"memory format", options.channels_last ? "channels_last" : "contiguous"},
       {"step", std::string(kStepNames.at(place(options.step)))},

@@ -121,7 +121,8 @@ struct TrainerOptions {
   int threads = 1;
   /// Leave it to the C library to give freed memory back to the system; see keep_freed_memory().
   bool release_memory = false;
-  DataOptions data = {};
+  /// Threads beside the rank's own that prepare batches ahead; 0: the rank prepares them itself.
+  int loader_threads = 0;
   /// Do the part of one rank among so many, whose batch and images are this share of all; to find
   /// out what smaller batches alone cost. 1: a run of its own.
   int share_of = 1;

@@ -267,9 +267,8 @@ TEST(Resolved, RefusesWhatTheSeedRuleExcludes) {
 }
 
 TEST(Resolved, RefusesImpossibleLoaders) {
-  expect_error([] { resolved({.data = {.loader_threads = -1}}, 1); },
-               {"-1 loader threads", "0 to 256"});
-  expect_error([] { resolved({.data = {.loader_threads = 257}}, 1); }, {"257 loader threads"});
+  expect_error([] { resolved({.loader_threads = -1}, 1); }, {"-1 loader threads", "0 to 256"});
+  expect_error([] { resolved({.loader_threads = 257}, 1); }, {"257 loader threads"});
 }
 
 TEST(GradientSyncTable, SaysWhoPromisesEqualReplicas) {

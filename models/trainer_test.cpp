@@ -202,7 +202,7 @@ TEST(Trainer, LoaderThreadsChangeNoBit) {
   const Outcome alone = train(options, 2, 2);
   for (const int threads : {1, 3}) {
     SCOPED_TRACE(threads);
-    options.data.loader_threads = threads;
+    options.loader_threads = threads;
     const Outcome helped = train(options, 2, 2);
     EXPECT_EQ(helped.losses, alone.losses);
     EXPECT_EQ(helped.accuracy, alone.accuracy);

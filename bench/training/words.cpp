@@ -22,7 +22,6 @@ constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::array<std::string_view, 3> kProgress{"thread", "hook", "end"};
 constexpr std::array<std::string_view, 3> kCompressions{"none", "fp16", "bfloat16"};
 constexpr std::array<DType, 3> kWires{DType::float32, DType::float16, DType::bfloat16};
-constexpr std::array<std::string_view, 2> kBadImages{"stop", "skip"};
 constexpr std::array<std::string_view, 2> kEpochRules{"true", "seed"};
 constexpr std::array<std::string_view, 2> kRateSchedules{"constant", "resnet"};
 
@@ -114,11 +113,9 @@ void check_gradient_sync_options(const CLI::App& app, std::string_view gradient_
 
 void add_input_options(CLI::App& app, TrainerOptions& options) {
   const Heading data(app, kModelAndData);
-  app.add_option("--loader-threads", options.data.loader_threads,
+  app.add_option("--loader-threads", options.loader_threads,
                  "threads of each rank that prepare batches ahead; 0: the rank's own does it")
       ->capture_default_str();
-  add_choice(app, "--bad-images", options.data.bad_images, kBadImages,
-             "JPEG files that cannot be decoded: stop, or skip (the next good one instead)");
   add_choice(
       app, "--epoch-rule", options.epoch_rule, kEpochRules,
       "true: every image at most once, what does not fill a step is left out; seed: steps as "
@@ -149,10 +146,9 @@ std::string text_of(std::string_view gradient_sync, const GradientSyncOptions& o
 
 std::string text_of_input(const TrainerOptions& options) {
   std::string text;
-  if (options.data.loader_threads > 0) {
-    text += fmt::format(" loader_threads={}", options.data.loader_threads);
+  if (options.loader_threads > 0) {
+    text += fmt::format(" loader_threads={}", options.loader_threads);
   }
-  if (options.data.bad_images == BadImages::skip) text += " bad_images=skip";
   if (options.epoch_rule == EpochRule::seed) text += " epoch_rule=seed";
   if (options.rate.schedule == RateSchedule::resnet) text += " lr_schedule=resnet";
   return text;

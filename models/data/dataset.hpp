@@ -13,19 +13,6 @@
 
 namespace scalebench {
 
-/// What happens at an image that cannot be decoded.
-enum class BadImages : std::uint8_t {
-  stop,  // training fails with the file's name
-  skip,  // the next one that can be decoded takes its place, and is counted
-};
-
-/// How images come from where they are to a step.
-struct DataOptions {
-  /// Threads beside the rank's own that prepare batches ahead; 0: the rank prepares them itself.
-  int loader_threads = 0;
-  BadImages bad_images = BadImages::stop;
-};
-
 enum class Split { train, test };
 
 struct Dataset {

@@ -19,10 +19,10 @@ namespace scalebench {
 
 std::unique_ptr<ImageSource> open_image_source(const std::string& dataset, Split split,
                                                const ImageShape& shape, std::uint64_t seed,
-                                               BadImages bad_images, torch::Device device,
+                                               torch::Device device,
                                                std::optional<OnePass> one_pass) {
   if (is_jpeg_folder(dataset)) {
-    return std::make_unique<JpegImages>(dataset, split, shape, seed, bad_images);
+    return std::make_unique<JpegImages>(dataset, split, shape, seed);
   }
   return std::make_unique<ImageStore>(load_dataset(dataset, split, shape, seed), shape, device,
                                       one_pass);
@@ -160,15 +160,11 @@ void write_resized(const Picture& picture, const Crop& crop, const ImageShape& m
 }
 
 JpegImages::JpegImages(const std::filesystem::path& directory, Split split, const ImageShape& model,
-                       std::uint64_t seed, BadImages policy)
-    : list_(checked_list(directory, split, model)),
-      split_(split),
-      model_(model),
-      seed_(seed),
-      policy_(policy) {}
+                       std::uint64_t seed)
+    : list_(checked_list(directory, split, model)), split_(split), model_(model), seed_(seed) {}
 
-void JpegImages::read_one(std::int64_t index, int epoch, JpegDecoder& decoder,
-                          std::span<float> pixels) const {
+void JpegImages::read_pixels(std::int64_t index, int epoch, JpegDecoder& decoder,
+                             std::span<float> pixels) const {
   const std::vector<std::uint8_t> file = bytes_of(list_.path(index));
   const auto [height, width] = decoder.size(file);
   Crop crop = split_ == Split::train ? training_crop(height, width, seed_, epoch, index)
@@ -183,48 +179,28 @@ void JpegImages::read_one(std::int64_t index, int epoch, JpegDecoder& decoder,
   write_resized(picture, crop, model_, pixels);
 }
 
-bool JpegImages::known_bad(std::int64_t index) const {
-  const std::lock_guard lock(mutex_);
-  return bad_.contains(index);
-}
-
-JpegImages::Read JpegImages::read(std::int64_t index, int epoch, JpegDecoder& decoder,
-                                  std::span<float> pixels) const {
-  for (std::int64_t tried = 0; tried < list_.count(); ++tried) {
-    const std::int64_t place = (index + tried) % list_.count();
-    if (known_bad(place)) continue;
-    try {
-      read_one(place, epoch, decoder, pixels);
-      return {list_.images[static_cast<std::size_t>(place)].label, tried > 0};
-    } catch (const Error& error) {
-      const std::string line = fmt::format("{}: {}", list_.path(place).string(), error.what());
-      if (policy_ == BadImages::stop) throw UsageError(line);
-      const std::lock_guard lock(mutex_);
-      if (bad_.insert(place).second) warnings_.push_back(line);
-    }
+std::int64_t JpegImages::read(std::int64_t index, int epoch, JpegDecoder& decoder,
+                              std::span<float> pixels) const {
+  try {
+    read_pixels(index, epoch, decoder, pixels);
+  } catch (const Error& error) {
+    fail<UsageError>("{}: {}", list_.path(index).string(), error.what());
   }
-  fail<UsageError>("{}: none of {} images can be decoded", list_.root.string(), list_.count());
-}
-
-std::vector<std::string> JpegImages::take_warnings() const {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(warnings_, {});
+  return list_.images[static_cast<std::size_t>(index)].label;
 }
 
 Batch JpegImages::at(const torch::Tensor& indices, int epoch, const std::stop_token& stop) const {
   const std::int64_t length = indices.size(0);
-  Batch batch{torch::empty({length, model_.channels, model_.height, model_.width}),
-              torch::empty({length}, torch::kInt64)};
+  const Batch batch{torch::empty({length, model_.channels, model_.height, model_.width}),
+                    torch::empty({length}, torch::kInt64)};
   const auto pixels = static_cast<std::size_t>(model_.pixels());
   const auto* const index = indices.data_ptr<std::int64_t>();
   auto* const image = batch.images.data_ptr<float>();
   auto* const label = batch.labels.data_ptr<std::int64_t>();
   JpegDecoder decoder;
   for (std::int64_t i = 0; i < length && !stop.stop_requested(); ++i) {
-    const Read one = read(index[i], epoch, decoder,
-                          std::span(image + static_cast<std::size_t>(i) * pixels, pixels));
-    label[i] = one.label;
-    batch.replaced += one.replaced ? 1 : 0;
+    label[i] = read(index[i], epoch, decoder,
+                    std::span(image + static_cast<std::size_t>(i) * pixels, pixels));
   }
   return batch;
 }

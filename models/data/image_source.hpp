@@ -8,9 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -28,8 +26,6 @@ struct Batch {
   /// float32, or as OnePass says, (n, channels, height, width) of the model, in [-1, 1]; int64 (n).
   torch::Tensor images{};
   torch::Tensor labels{};
-  /// Images in it that stand for others, which could not be decoded.
-  std::int64_t replaced = 0;
   /// Instead of both: where they lie in their source, as BatchStreamOptions::by_index asks.
   torch::Tensor indices{};
 };
@@ -56,8 +52,6 @@ class ImageSource {
 
   /// Whether files are read while training; else all is in memory.
   virtual bool reads_files() const { return false; }
-  /// One line for each image that was found to be broken since the last call.
-  virtual std::vector<std::string> take_warnings() const { return {}; }
 };
 
 /// What `dataset` names (see load_dataset), for a model that takes `shape`; `seed` is that of
@@ -65,7 +59,7 @@ class ImageSource {
 /// one pass where that is wanted. Throws UsageError with what was expected and what was found.
 std::unique_ptr<ImageSource> open_image_source(const std::string& dataset, Split split,
                                                const ImageShape& shape, std::uint64_t seed,
-                                               BadImages bad_images, torch::Device device,
+                                               torch::Device device,
                                                std::optional<OnePass> one_pass = std::nullopt);
 
 // A data set on the training device, as bytes, and its conversion to what a model takes. One
@@ -118,7 +112,7 @@ class JpegImages final : public ImageSource {
   /// Throws UsageError as list_image_folder, when the build cannot decode JPEG, and when the model
   /// does not take 3 channels. The training split is cropped at random, by `seed`.
   JpegImages(const std::filesystem::path& directory, Split split, const ImageShape& model,
-             std::uint64_t seed, BadImages policy);
+             std::uint64_t seed);
 
   const std::string& name() const override { return list_.name; }
   const std::string& id() const override { return list_.id; }
@@ -126,32 +120,22 @@ class JpegImages final : public ImageSource {
   torch::Device device() const override { return torch::kCPU; }
   Batch at(const torch::Tensor& indices, int epoch, const std::stop_token& stop) const override;
   bool reads_files() const override { return true; }
-  std::vector<std::string> take_warnings() const override;
 
-  struct Read {
-    std::int64_t label = 0;
-    /// Another image took the place of one that cannot be decoded.
-    bool replaced = false;
-  };
   /// Writes image `index` as float32 (3, height, width) of the model in [-1, 1] to `pixels`,
-  /// cropped as in `epoch`. Any number of threads may call it, each with a decoder of its own. An
-  /// image that cannot be read or decoded is an UsageError with file and reason, or, with
-  /// BadImages::skip, the next one that can takes its place.
-  Read read(std::int64_t index, int epoch, JpegDecoder& decoder, std::span<float> pixels) const;
+  /// cropped as in `epoch`, and returns its label. Any number of threads may call it, each with a
+  /// decoder of its own. Throws UsageError with file and reason for an image that cannot be read
+  /// or decoded.
+  std::int64_t read(std::int64_t index, int epoch, JpegDecoder& decoder,
+                    std::span<float> pixels) const;
 
  private:
-  void read_one(std::int64_t index, int epoch, JpegDecoder& decoder, std::span<float> pixels) const;
-  bool known_bad(std::int64_t index) const;
+  void read_pixels(std::int64_t index, int epoch, JpegDecoder& decoder,
+                   std::span<float> pixels) const;
 
   ImageFolder list_;
   Split split_;
   ImageShape model_;
   std::uint64_t seed_;
-  BadImages policy_;
-  /// What reading found out, for all threads.
-  mutable std::mutex mutex_;
-  mutable std::set<std::int64_t> bad_;
-  mutable std::vector<std::string> warnings_;
 };
 
 }  // namespace scalebench

@@ -42,10 +42,8 @@ class JpegFolderTest : public testing::Test {
  protected:
   JpegFolderTest() { write_jpeg_folder(root.path()); }
 
-  JpegImages open(Split split, BadImages policy = BadImages::stop) const {
-    return {root.path(), split, kShape, 1, policy};
-  }
-  JpegImages::Read read(const JpegImages& folder, std::int64_t index, int epoch = 0) {
+  JpegImages open(Split split) const { return {root.path(), split, kShape, 1}; }
+  std::int64_t read(const JpegImages& folder, std::int64_t index, int epoch = 0) {
     return folder.read(index, epoch, decoder, pixels);
   }
   /// Leaves so much of blue/`name` that its header is whole.
@@ -64,8 +62,7 @@ TEST_F(JpegFolderTest, GivesTheClassAndItsColour) {
     const JpegImages folder = open(split);
     EXPECT_EQ(folder.count(), split == Split::train ? 12 : 4);
     for (std::int64_t i = 0; i < folder.count(); ++i) {
-      const auto [label, replaced] = read(folder, i);
-      EXPECT_FALSE(replaced);
+      const std::int64_t label = read(folder, i);
       EXPECT_EQ(label, 2 * i < folder.count() ? 0 : 1) << "blue, then red";
       const float red = pixels[100];
       const float blue = pixels[2 * 256 + 100];
@@ -100,48 +97,10 @@ TEST_F(JpegFolderTest, StopsAtABrokenFile) {
   expect_error([&] { read(folder, 7); },
                {"train/red/1.jpg", "16384 x 16384", "expected at most 89478485"});
   expect_error([&] { read(folder, 12); }, {"train/red/dangling.jpg", "cannot open"});
-  EXPECT_TRUE(folder.take_warnings().empty());
-}
-
-TEST_F(JpegFolderTest, SkipsBrokenFilesAndNamesEachOnce) {
-  truncate("2.jpg");
-  truncate("3.jpg");
-  const JpegImages folder = open(Split::train, BadImages::skip);
-  read(folder, 4);
-  const auto fourth = pixels;
-  for (int times = 0; times < 3; ++times) {
-    const auto [label, replaced] = read(folder, 2);
-    EXPECT_TRUE(replaced);
-    EXPECT_EQ(label, 0);
-    EXPECT_EQ(pixels, fourth);
-  }
-  EXPECT_FALSE(read(folder, 4).replaced);
-  const auto warnings = folder.take_warnings();
-  ASSERT_EQ(warnings.size(), 2U);
-  EXPECT_NE(warnings[0].find("blue/2.jpg"), std::string::npos) << warnings[0];
-  EXPECT_NE(warnings[1].find("blue/3.jpg"), std::string::npos) << warnings[1];
-  read(folder, 2);
-  EXPECT_TRUE(folder.take_warnings().empty());
-}
-
-TEST_F(JpegFolderTest, TheLastImageIsReplacedByTheFirst) {
-  write_plain(root.path() / "train/red/5.jpg", {});
-  const JpegImages folder = open(Split::train, BadImages::skip);
-  const auto [label, replaced] = read(folder, 11);
-  EXPECT_TRUE(replaced);
-  EXPECT_EQ(label, 0);
-}
-
-TEST_F(JpegFolderTest, RefusesASetWithoutOneGoodImage) {
-  for (const char* name : {"red/0.jpg", "red/1.jpg", "blue/0.jpg", "blue/1.jpg"}) {
-    write_plain(root.path() / "val" / name, {1, 2, 3});
-  }
-  const JpegImages folder = open(Split::test, BadImages::skip);
-  expect_error([&] { read(folder, 0); }, {"val", "none of 4 images"});
 }
 
 TEST_F(JpegFolderTest, RefusesAModelOfOneChannel) {
-  expect_error([&] { JpegImages(root.path(), Split::train, {}, 1, BadImages::stop); },
+  expect_error([&] { JpegImages(root.path(), Split::train, {}, 1); },
                {root.path().string(), "3 channels", "found 1"});
 }
 
@@ -166,7 +125,6 @@ class JpegImagesTest : public testing::Test {
 struct Trained {
   double loss = 0;
   double accuracy = 0;
-  InputReport report;
 };
 
 Trained train(const TrainerOptions& options) {
@@ -176,13 +134,12 @@ Trained train(const TrainerOptions& options) {
     Trainer trainer(options, communicator, communicator, trace);
     run.loss = trainer.train_epoch(0).loss;
     run.accuracy = trainer.evaluate().accuracy;
-    run.report = trainer.take_input_report();
   });
   return run;
 }
 
 TEST_F(JpegImagesTest, BatchesDoNotDependOnTheThreads) {
-  const JpegImages images(root.path(), Split::train, {3, 32, 32, 10}, 1, BadImages::stop);
+  const JpegImages images(root.path(), Split::train, {3, 32, 32, 10}, 1);
   const std::vector<std::int64_t> order{7, 3, 11, 0, 5, 2, 9};
   BatchStream alone(images, order, torch::kCPU, {.batch = 2, .epoch = 4});
   BatchStream helped(images, order, torch::kCPU, {.batch = 2, .epoch = 4, .loader_threads = 3});
@@ -199,28 +156,20 @@ TEST_F(JpegImagesTest, BatchesDoNotDependOnTheThreads) {
 TEST_F(JpegImagesTest, TrainsTheSameWithAnyNumberOfThreads) {
   TrainerOptions with = options();
   const Trained alone = train(with);
-  with.data.loader_threads = 2;
+  with.loader_threads = 2;
   const Trained helped = train(with);
   EXPECT_EQ(helped.loss, alone.loss);
   EXPECT_EQ(helped.accuracy, alone.accuracy);
-  EXPECT_EQ(alone.report.replaced_images, 0);
 }
 
-TEST_F(JpegImagesTest, CountsReplacedImagesAndNamesFiles) {
+TEST_F(JpegImagesTest, NamesAFileThatCannotBeDecoded) {
   write_plain(root.path() / "train/red/1.jpg", {1, 2, 3});
   write_plain(root.path() / "val/red/1.jpg", {1, 2, 3});
   TrainerOptions with = options();
   for (const int threads : {0, 2}) {
     SCOPED_TRACE(threads);
-    with.data.loader_threads = threads;
-    with.data.bad_images = BadImages::stop;
+    with.loader_threads = threads;
     expect_error([&] { train(with); }, {"train/red/1.jpg", "not a JPEG"});
-    with.data.bad_images = BadImages::skip;
-    const Trained run = train(with);
-    EXPECT_EQ(run.report.replaced_images, 2);
-    ASSERT_EQ(run.report.warnings.size(), 2U);
-    EXPECT_NE(run.report.warnings[0].find("train/red/1.jpg"), std::string::npos);
-    EXPECT_NE(run.report.warnings[1].find("val/red/1.jpg"), std::string::npos);
   }
 }
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <set>
 
 #include "bench/allreduce/tuning.hpp"
 #include "bench/measure/clock_sync.hpp"
@@ -184,7 +183,6 @@ class EpochTimer {
       measured.test_loss = evaluation.loss;
       watchdog.span(fmt::format("results of epoch {}", epoch));
     }
-    report_input(measured);
     return measured;
   }
 
@@ -199,29 +197,10 @@ class EpochTimer {
         .model();
   }
 
-  /// A file is named once, however many ranks stumble over it.
-  void report_input(EpochMeasurement& measured) {
-    const InputReport mine = trainer_.take_input_report();
-    for (const double images : all_gather(ranks_.host, static_cast<double>(mine.replaced_images))) {
-      measured.replaced_images += static_cast<std::int64_t>(images);
-    }
-    std::string lines;
-    for (const std::string& line : mine.warnings) lines += line + '\n';
-    for (const std::string& of_rank : all_gather(ranks_.host, lines)) {
-      for (std::size_t begin = 0; begin < of_rank.size();) {
-        const std::size_t end = of_rank.find('\n', begin);
-        std::string line = of_rank.substr(begin, end - begin);
-        if (warned_.insert(line).second) measured.warnings.push_back(std::move(line));
-        begin = end + 1;
-      }
-    }
-  }
-
   const Ranks& ranks_;
   Trainer& trainer_;
   Followers& followers_;
   EnergyAccount energy_;
-  std::set<std::string> warned_;
 };
 
 /// A bias, and no less than a latency.

@@ -27,10 +27,6 @@ struct EpochMeasurement : EpochTimes {
   double test_loss = 0;      // as well
   double joules = 0;         // of all cards; NaN where they are not counted
   bool replicas_equal = true;
-  /// Since the epoch before, evaluation included: images replaced by others on all ranks, and a
-  /// line for each file found broken.
-  std::int64_t replaced_images = 0;
-  std::vector<std::string> warnings = {};
 };
 
 struct EpochRun {

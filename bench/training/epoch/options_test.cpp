@@ -70,7 +70,6 @@ TEST(EpochOptions, RefuseAnUnknownNameWithTheNearest) {
 }
 
 TEST(EpochOptions, RefuseAnUnknownInputWord) {
-  EXPECT_THAT(epoch_refusal({"--bad-images", "skp"}), HasSubstr("did you mean 'skip'?"));
   EXPECT_THAT(epoch_refusal({"--epoch-rule", "sede"}), HasSubstr("did you mean 'seed'?"));
   EXPECT_THAT(epoch_refusal({"--lr-schedule", "resnt"}), HasSubstr("did you mean 'resnet'?"));
 }
@@ -93,13 +92,11 @@ TEST(EpochOptions, GiveEachRankOfWeakScalingItsSamplesAndEachRoundItsSeed) {
 }
 
 TEST(EpochOptions, TakeWhatAnEpochReads) {
-  const EpochOptions options =
-      epoch({"--loader-threads", "2", "--bad-images", "skip", "--lr-schedule", "resnet"});
+  const EpochOptions options = epoch({"--loader-threads", "2", "--lr-schedule", "resnet"});
   const TrainerOptions& trainer = options.training.trainer;
-  EXPECT_EQ(trainer.data.loader_threads, 2);
-  EXPECT_EQ(trainer.data.bad_images, BadImages::skip);
+  EXPECT_EQ(trainer.loader_threads, 2);
   EXPECT_EQ(trainer.rate.schedule, RateSchedule::resnet);
-  EXPECT_EQ(text_of_input(trainer), " loader_threads=2 bad_images=skip lr_schedule=resnet");
+  EXPECT_EQ(text_of_input(trainer), " loader_threads=2 lr_schedule=resnet");
   EXPECT_EQ(text_of_input(epoch({}).training.trainer), "") << "case ids of earlier runs stay";
 }
 

@@ -84,12 +84,6 @@ std::string note_of(const EpochOptions& options, const EpochRun& run) {
     parts.push_back(std::move(note));
   }
   if (!run.remarks.empty()) parts.push_back(run.remarks);
-  std::int64_t replaced = 0;
-  for (const EpochMeasurement& epoch : run.epochs) replaced += epoch.replaced_images;
-  if (replaced > 0) {
-    parts.push_back(
-        fmt::format("{} images that cannot be decoded were replaced by others", replaced));
-  }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -238,9 +232,6 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   std::unique_ptr<Communicator> gradients;
   const EpochRun run = measure_epochs(ranks, options, gradients, [&](const EpochRun& so_far) {
     recorder.write(sample_of_last(options, so_far, recorder));
-    for (const std::string& line : so_far.epochs.back().warnings) {
-      console.warn(line, "its place is taken by the next image; mend or remove the file");
-    }
     if (format != "table") return;
     if (so_far.epochs.size() == 1) console.result(epoch_head(ranks, options, so_far));
     console.result(epoch_line(so_far, oversubscribed, host_of_rank));
