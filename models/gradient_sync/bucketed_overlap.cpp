@@ -26,8 +26,7 @@ class BucketedOverlap : public ReplicaSync {
         carrier_(carrier_of(inputs.options.progress)),
         buckets_(buckets_of(replica().places(), replica().gradients().count, kFirstBytes,
                             inputs.options.bucket_bytes)),
-        bucket_of_(replica().places().size()),
-        lanes_(inputs.options.timeline, "bucket", buckets_.size()) {
+        bucket_of_(replica().places().size()) {
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       for (const std::size_t parameter : buckets_[i].parameters) bucket_of_[parameter] = i;
       if (on_device_) complete_.push_back(std::make_unique<DeviceEvent>());
@@ -86,12 +85,10 @@ class BucketedOverlap : public ReplicaSync {
 
   void hand_over(std::size_t index) {
     if (on_device_) complete_[index]->record();  // on LibTorch's stream
-    lanes_.begin(index, "QUEUE");
     if (carrier_ != Carrier::stream) trace().posted(Exchange::collective);
     if (carrier_ == Carrier::thread) {
       thread_->post([this, index] { reduce(index); });
     } else if (carrier_ == Carrier::stream) {
-      lanes_.change(index, reducer_.algorithm());
       complete_[index]->hold(communicator().stream());
       reducer_.enqueue(part(index));
       reduced_[index]->record(communicator().stream());
@@ -102,10 +99,8 @@ class BucketedOverlap : public ReplicaSync {
 
   void reduce(std::size_t index) {
     if (on_device_) complete_[index]->synchronize();
-    lanes_.change(index, reducer_.algorithm());
     reducer_.average(part(index));
     trace().ended();
-    lanes_.end(index);
   }
 
   /// The host waits for the communicator's stream, and so LibTorch's next work does. Only the
@@ -118,10 +113,7 @@ class BucketedOverlap : public ReplicaSync {
     for (const auto& complete : complete_) {
       trace().posted_ago(Exchange::collective, now_->seconds_since(*complete));
     }
-    for (std::size_t i = 0; i < buckets_.size(); ++i) {
-      trace().ended_ago(now_->seconds_since(*reduced_[i]));
-      lanes_.end(i);
-    }
+    for (const auto& reduced : reduced_) trace().ended_ago(now_->seconds_since(*reduced));
   }
 
   Span part(std::size_t index) {
@@ -132,8 +124,7 @@ class BucketedOverlap : public ReplicaSync {
   const bool on_device_;
   const Carrier carrier_;
   const std::vector<GradientBucket> buckets_;
-  std::vector<std::size_t> bucket_of_;  // by parameter
-  TimelineLanes lanes_;
+  std::vector<std::size_t> bucket_of_;                  // by parameter
   std::vector<std::size_t> missing_;                    // gradients, by bucket
   std::size_t next_ = 0;                                // bucket to be handed over
   std::vector<std::unique_ptr<DeviceEvent>> complete_;  // by bucket, on a device

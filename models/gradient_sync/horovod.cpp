@@ -26,7 +26,6 @@ class HorovodSync : public ReplicaSync {
         reducer_(inputs, replica().gradients()),
         fusion_(inputs, replica().gradients(), options_.fusion_bytes),
         negotiation_(communicator(), *inputs.allreduce, replica().places().size()),
-        lanes_(options_.timeline, "gradient", replica().places().size()),
         ready_(replica().places().size()),
         reduced_(replica().places().size()) {
     const int device = replica().flat_gradients().device().index();  // -1 on the host
@@ -79,7 +78,7 @@ class HorovodSync : public ReplicaSync {
   /// On the thread of the backward pass.
   void ready(std::size_t parameter) {
     if (!complete_.empty()) complete_[parameter]->record();  // on LibTorch's stream
-    lanes_.begin(parameter, "NEGOTIATE_ALLREDUCE");
+    begin({parameter}, "NEGOTIATE_ALLREDUCE");
     {
       const std::lock_guard lock(mutex_);
       ready_[parameter] = 1;
@@ -135,8 +134,8 @@ class HorovodSync : public ReplicaSync {
       if (agreed[i] == 0 || reduced_[i]) continue;
       reduced_[i] = true;
       chosen.push_back(i);
-      lanes_.change(i, "QUEUE");
     }
+    change(chosen, "QUEUE");
     return chosen;
   }
 
@@ -156,7 +155,7 @@ class HorovodSync : public ReplicaSync {
       send_packed(message);
     }
     trace().ended();
-    for (const std::size_t i : message) lanes_.end(i);
+    end(message);
   }
 
   void send_packed(const std::vector<std::size_t>& message) {
@@ -174,15 +173,24 @@ class HorovodSync : public ReplicaSync {
     fusion_.unpack(parts);
   }
 
-  void change(const std::vector<std::size_t>& message, std::string_view activity) const {
-    for (const std::size_t i : message) lanes_.change(i, activity);
+  /// What the timeline is told of these gradients.
+  void begin(const std::vector<std::size_t>& gradients, std::string_view activity) const {
+    if (options_.timeline == nullptr) return;
+    for (const std::size_t i : gradients) options_.timeline->begin(i, activity);
+  }
+  void end(const std::vector<std::size_t>& gradients) const {
+    if (options_.timeline == nullptr) return;
+    for (const std::size_t i : gradients) options_.timeline->end(i);
+  }
+  void change(const std::vector<std::size_t>& gradients, std::string_view activity) const {
+    end(gradients);
+    begin(gradients, activity);
   }
 
   const GradientSyncOptions options_;
   GradientReducer reducer_;
   FusionBuffer fusion_;
   Negotiation negotiation_;
-  TimelineLanes lanes_;
   std::vector<std::unique_ptr<DeviceEvent>> complete_;  // by parameter, on a device
   bool under_way_ = false;                              // of the backward pass's thread
 

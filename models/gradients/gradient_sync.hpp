@@ -49,7 +49,7 @@ struct GradientSyncOptions {
   int servers = 1;
   /// model_split: parts into which a step's images are cut, so that stages work at once.
   int micro_batches = 4;
-  /// horovod, bucketed_overlap: is told what every tensor or bucket goes through; outlives them.
+  /// horovod: is told what every gradient goes through; outlives it.
   Timeline* timeline = nullptr;
   /// horovod: seconds since some instant, by which it counts what negotiation takes; null: it
   /// does not.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "bench/training/epoch/watch.hpp"
@@ -22,35 +23,33 @@ nlohmann::json read(const std::filesystem::path& path) {
   return nlohmann::json::parse(file);
 }
 
-/// Bars as lane, activity and microseconds.
-std::vector<std::string> bars(const nlohmann::json& document) {
-  std::map<int, std::string> lanes;
+/// Begins and ends as lane, kind, activity and microseconds.
+std::vector<std::string> events(const nlohmann::json& document) {
   std::vector<std::string> all;
   for (const auto& event : document["traceEvents"]) {
-    if (event["ph"] == "M") lanes[event["tid"]] = event["args"]["name"];
-    if (event["ph"] != "X") continue;
-    all.push_back(fmt::format("{} {} {}", lanes.at(event["tid"]), event["name"].get<std::string>(),
-                              event["dur"].get<double>()));
+    if (event["ph"] == "M") continue;
+    all.push_back(fmt::format("{} {} {} {}", event["tid"].get<int>(),
+                              event["ph"].get<std::string>(), event["name"].get<std::string>(),
+                              event["ts"].get<double>()));
   }
   return all;
 }
 
-TEST(ChromeTimeline, HoldsWhatIsOverBetweenStartAndFinish) {
+TEST(ChromeTimeline, HoldsWhatIsToldBetweenStartAndFinish) {
   const TemporaryFolder folder;
   const auto path = folder / "timeline.json";
   ChromeTimeline timeline(path, &ticks);
-  timeline.begin("a", "EARLY");
+  timeline.begin(0, "EARLY");
   timeline.start();
-  timeline.end("a");
-  timeline.begin("a", "QUEUE");
-  timeline.begin("b", "ring");
-  timeline.end("a");
-  timeline.end("b");
-  timeline.begin("a", "UNENDED");
+  timeline.begin(0, "QUEUE");
+  timeline.begin(7, "ring");
+  timeline.end(0);
   timeline.finish();
-  timeline.begin("b", "LATE");
-  timeline.end("b");
-  EXPECT_EQ(bars(read(path)), (std::vector<std::string>{"a QUEUE 2000000", "b ring 2000000"}));
+  timeline.end(7);
+  const nlohmann::json document = read(path);
+  EXPECT_EQ(events(document),
+            (std::vector<std::string>{"0 B QUEUE 1000000", "7 B ring 2000000", "0 E  3000000"}));
+  EXPECT_EQ(document["traceEvents"].back()["args"]["name"], "gradient 7");
 }
 
 TEST(ChromeTimeline, IsBoundedAndSaysWhatItDropped) {
@@ -59,13 +58,13 @@ TEST(ChromeTimeline, IsBoundedAndSaysWhatItDropped) {
   ChromeTimeline timeline(path, &ticks, 3);
   timeline.start();
   for (int i = 0; i < 10; ++i) {
-    timeline.begin("a", "QUEUE");
-    timeline.end("a");
+    timeline.begin(0, "QUEUE");
+    timeline.end(0);
   }
   timeline.finish();
   const nlohmann::json document = read(path);
-  EXPECT_EQ(bars(document).size(), 3U);
-  EXPECT_EQ(document["otherData"]["dropped_events"], 7);
+  EXPECT_EQ(events(document).size(), 3U);
+  EXPECT_EQ(document["otherData"]["dropped_events"], 17);
 }
 
 TEST(ChromeTimeline, RefusesAFileThatCannotBe) {

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "bench/measure/clock_sync.hpp"
 #include "bench/record/file.hpp"
@@ -52,29 +54,14 @@ void ChromeTimeline::start() {
   start_ = clock_();
 }
 
-void ChromeTimeline::begin(std::string_view lane, std::string_view activity) {
+void ChromeTimeline::append(Event event) {
   const std::lock_guard lock(mutex_);
   if (!recording_) return;
-  auto found = lanes_.find(lane);
-  if (found == lanes_.end()) {
-    found = lanes_.emplace(lane, lanes_.size()).first;
-    open_.emplace_back();
-  }
-  open_[found->second] = {std::string(activity), clock_()};
-}
-
-void ChromeTimeline::end(std::string_view lane) {
-  const std::lock_guard lock(mutex_);
-  const auto found = lanes_.find(lane);
-  if (!recording_ || found == lanes_.end()) return;
-  Open& open = open_[found->second];
-  if (open.activity.empty()) return;  // began before the recording
   if (events_.size() < most_events_) {
-    events_.push_back({std::move(open.activity), found->second, open.begin, clock_() - open.begin});
+    events_.push_back(std::move(event));
   } else {
     ++dropped_;
   }
-  open.activity.clear();
 }
 
 void ChromeTimeline::finish() {
@@ -82,20 +69,21 @@ void ChromeTimeline::finish() {
   recording_ = false;
   constexpr double kMicro = 1e6;
   nlohmann::json all = nlohmann::json::array();
-  for (const auto& [lane, number] : lanes_) {
+  std::set<std::size_t> lanes;
+  for (const Event& event : events_) {
+    lanes.insert(event.lane);
+    all.push_back({{"name", event.activity},
+                   {"ph", event.kind},
+                   {"pid", 0},
+                   {"tid", event.lane},
+                   {"ts", (event.at - start_) * kMicro}});
+  }
+  for (const std::size_t lane : lanes) {
     all.push_back({{"name", "thread_name"},
                    {"ph", "M"},
                    {"pid", 0},
-                   {"tid", number},
-                   {"args", {{"name", lane}}}});
-  }
-  for (const Event& event : events_) {
-    all.push_back({{"name", event.activity},
-                   {"ph", "X"},
-                   {"pid", 0},
-                   {"tid", event.lane},
-                   {"ts", (event.begin - start_) * kMicro},
-                   {"dur", event.seconds * kMicro}});
+                   {"tid", lane},
+                   {"args", {{"name", fmt::format("gradient {}", lane)}}}});
   }
   const nlohmann::json document{{"traceEvents", std::move(all)},
                                 {"displayTimeUnit", "ms"},

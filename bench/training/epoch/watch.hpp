@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fstream>
-#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -38,9 +37,9 @@ class StepMarks {
   bool inside_ = false;
 };
 
-// A timeline as the file that chrome://tracing and Perfetto read: one row a lane, one bar an
+// A timeline as the file that chrome://tracing and Perfetto read: one row a gradient, one bar an
 // activity. Bounded: when it is full it says so and drops what follows.
-// Format: "Trace Event Format", complete events (ph = X), times in microseconds.
+// Format: "Trace Event Format", begins and ends (ph = B, E), times in microseconds.
 
 class ChromeTimeline final : public Timeline {
  public:
@@ -50,26 +49,24 @@ class ChromeTimeline final : public Timeline {
   explicit ChromeTimeline(const std::string& path, double (*clock)(),
                           std::size_t most_events = kMostEvents);
 
-  /// Between them everything is recorded; what is not over at the end is left out.
+  /// Between them everything is recorded.
   void start();
   /// Writes the file. Throws Error when that fails.
   void finish();
 
-  void begin(std::string_view lane, std::string_view activity) override;
-  void end(std::string_view lane) override;
+  void begin(std::size_t lane, std::string_view activity) override {
+    append({lane, "B", std::string(activity), clock_()});
+  }
+  void end(std::size_t lane) override { append({lane, "E", "", clock_()}); }
 
  private:
-  /// An activity that has begun, by its lane's number.
-  struct Open {
-    std::string activity;
-    double begin = 0;
-  };
   struct Event {
-    std::string activity;
     std::size_t lane;
-    double begin;
-    double seconds;
+    const char* kind;      // as the format has it
+    std::string activity;  // that begins
+    double at;
   };
+  void append(Event event);
 
   const std::string path_;
   double (*const clock_)();
@@ -78,8 +75,6 @@ class ChromeTimeline final : public Timeline {
   std::mutex mutex_;
   bool recording_ = false;
   double start_ = 0;
-  std::map<std::string, std::size_t, std::less<>> lanes_;
-  std::vector<Open> open_;  // by lane; no activity: none
   std::vector<Event> events_;
   std::size_t dropped_ = 0;
 };
