@@ -19,12 +19,10 @@ namespace gradient_sync {
 namespace {
 
 constexpr auto kGradientSyncs = std::to_array<GradientSyncInfo>({
-#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose)    \
-  {#name,                                                                            \
-   equal,                                                                            \
-   Sends::sends,                                                                     \
-   []([[maybe_unused]] int ranks, [[maybe_unused]] int servers) { return workers; }, \
-   gradient_sync::name,                                                              \
+#define GRADIENT_SYNC(name, equal, mean, overlaps, sends, workers, told, purpose)  \
+  {#name,        equal,                                                            \
+   Sends::sends, []([[maybe_unused]] int ranks, [[maybe_unused]] int servers) { return workers; }, \
+   told,         gradient_sync::name,                                              \
    purpose},
 #include "models/gradients/gradient_sync.def"
 #undef GRADIENT_SYNC

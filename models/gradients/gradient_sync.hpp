@@ -146,6 +146,7 @@ struct GradientSyncInfo {
   Sends sends;
   /// See the table.
   int (*workers)(int ranks, int servers);
+  std::string_view told;  // as well
   /// Collective. Throws UsageError when the strategy cannot work with these inputs.
   std::unique_ptr<GradientSync> (*make)(const GradientSyncInputs& inputs);
   std::string_view purpose;

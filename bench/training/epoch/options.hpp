@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "bench/program/fault.hpp"
 #include "bench/training/epoch/checkpoints.hpp"
@@ -29,5 +30,13 @@ struct EpochOptions {
 
 /// Throws UsageError in one line for anything that is not valid.
 EpochOptions parse_epoch_options(int argc, const char* const* argv, int ranks);
+
+// Options as text, for case ids and tables.
+
+/// The options that matter to that gradient sync, canonically. Empty for one that has none.
+std::string text_of(std::string_view gradient_sync, const GradientSyncOptions& options);
+
+/// What an epoch reads, as far as it differs from the defaults, with a space before each.
+std::string text_of_input(const TrainerOptions& options);
 
 }  // namespace scalebench

@@ -13,7 +13,6 @@
 #include "bench/launch/launcher.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/training/throughput/options.hpp"
-#include "bench/training/words.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 #include "models/gradients/gradient_sync.hpp"

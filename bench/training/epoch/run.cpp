@@ -24,7 +24,6 @@
 #include "bench/training/epoch/account_rows.hpp"
 #include "bench/training/epoch/measure.hpp"
 #include "bench/training/epoch/recording.hpp"
-#include "bench/training/words.hpp"
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"
 #include "models/gradients/gradient_sync.hpp"
