@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/study/normal/fabrics.hpp"
+#include "bench/study/normal/judge.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,15 +2,135 @@
 #include "bench/study/normal/judge.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 
 #include "bench/cli/quantity.hpp"
 #include "bench/record/columns.hpp"
+#include "bench/record/csv.hpp"
+#include "bench/study/import/foreign_text.hpp"
+#include "kernels/error.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
+namespace {
+
+/// `may_lack`: NaN stands for an empty cell.
+double positive(const CsvTable& table, std::size_t row, std::string_view column, bool may_lack) {
+  const double value = table.number(row, column);
+  const bool valid = std::isnan(value) ? may_lack : value > 0 && std::isfinite(value);
+  if (!valid) {
+    fail<UsageError>("{}: {}: '{}'; valid: a number above 0{}", table.place(row, column), column,
+                     table.text(row, column), may_lack ? ", or nothing" : "");
+  }
+  return value;
+}
+
+std::string text(const CsvTable& table, std::size_t row, std::string_view column) {
+  const std::string& cell = table.text(row, column);
+  if (cell.empty()) fail<UsageError>("{}: {} is empty", table.place(row, column), column);
+  return cell;
+}
+
+}  // namespace
+
+std::vector<Fabric> read_fabrics(const std::filesystem::path& path) {
+  const CsvTable table = CsvTable::read(path);
+  std::vector<Fabric> fabrics;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    Fabric& fabric = fabrics.emplace_back();
+    fabric.name = text(table, row, "name");
+    fabric.matches = text(table, row, "matches");
+    fabric.link = text(table, row, "link");
+    fabric.links = positive(table, row, "links", false);
+    fabric.mesh = table.text(row, "mesh") == "yes";
+    if (!fabric.mesh && !table.text(row, "mesh").empty()) {
+      fail<UsageError>("{}: mesh: valid: yes, or nothing", table.place(row, "mesh"));
+    }
+    fabric.gb_per_s = positive(table, row, "gb_per_s", false);
+    fabric.nvls_gb_per_s = positive(table, row, "nvls_gb_per_s", true);
+    fabric.pcie_gb_per_s = positive(table, row, "pcie_gb_per_s", false);
+    const double domain = positive(table, row, "domain", true);
+    fabric.domain = std::isnan(domain) ? 1 : domain;
+    fabric.source = text(table, row, "source");
+    const re2::RE2 pattern(fabric.matches, re2::RE2::Quiet);
+    if (!pattern.ok()) {
+      fail<UsageError>("{}: matches: {}; valid: an RE2 expression", table.place(row, "matches"),
+                       pattern.error());
+    }
+  }
+  return fabrics;
+}
+
+const Fabric* fabric_of(const std::vector<Fabric>& fabrics, const std::vector<std::string>& gpus) {
+  const Fabric* all = nullptr;
+  for (const std::string& gpu : gpus) {
+    const auto found = std::ranges::find_if(
+        fabrics, [&](const Fabric& fabric) { return re2::RE2::PartialMatch(gpu, fabric.matches); });
+    if (found == fabrics.end() || (all != nullptr && all != &*found)) return nullptr;
+    all = &*found;
+  }
+  return all;
+}
+
+const Fabric& fabric_named(const std::vector<Fabric>& fabrics, std::string_view name) {
+  return row_named(fabrics, &Fabric::name, "fabric", name);
+}
+
+// The lines are those of NVIDIA/nccl: src/transport/net.cc ("via NET/%s/%d%s%s"), p2p.cc,
+// shm.cc, src/misc/param.cc ("set by environment to").
+Evidence evidence_in(std::string_view log) {
+  constexpr std::size_t kLongestSeen = 120;
+  struct Pattern {
+    LinePattern expression;
+    const char* cause;
+  };
+  static const Pattern kPatterns[]{
+      {{"sockets", R"((via NET/Socket|Using network Socket))"},
+       "NCCL's sockets carry it between hosts: no InfiniBand, RoCE or EFA was found, or it is off"},
+      {{"memory", R"((Channel \d+.* via SHM))"},
+       "GPUs of a host talk through its memory: peer-to-peer is off or impossible"},
+      {{"NVLS", R"((NVLS multicast support is not available))"}, "NVLink SHARP is not available"},
+  };
+  static const LinePattern kSet(
+      "settings",
+      R"(NCCL_((?:P2P_DISABLE|P2P_LEVEL|IB_DISABLE|SHM_DISABLE|NVLS_ENABLE|ALGO|PROTO|NET_GDR_LEVEL|MAX_NCHANNELS)) set by environment)");
+  static const LinePattern kValue("settings", R"(set by environment to (\S+))");
+  static const LinePattern kRail("networks", R"(via NET/[^/]+/(\d{1,6}))");
+  Evidence evidence;
+  std::vector<Remark> none;
+  const auto add = [&](const ForeignLine& line, std::string cause) {
+    if (std::ranges::find(evidence.signs, cause, &Sign::cause) != evidence.signs.end()) return;
+    evidence.signs.push_back(
+        {line.number, std::string(line.text.substr(0, kLongestSeen)), std::move(cause)});
+  };
+  std::optional<ForeignLine> without_gpu_direct;
+  bool gpu_direct = false;
+  for (const ForeignLine& line : lines_of(log, "log", none)) {
+    for (const Pattern& pattern : kPatterns) {
+      if (pattern.expression.first_group(line.text)) add(line, pattern.cause);
+    }
+    if (const auto name = kSet.first_group(line.text)) {
+      add(line, fmt::format("NCCL_{}={} was set", *name,
+                            kValue.first_group(line.text).value_or("nothing")));
+    }
+    const auto rail = kRail.first_group(line.text);
+    if (!rail) continue;
+    evidence.rails.insert(read_number<int>(*rail).value_or(0));
+    const bool direct = line.text.find("/GDRDMA") != std::string_view::npos;
+    const bool sockets = line.text.find("NET/Socket") != std::string_view::npos;
+    gpu_direct |= direct;
+    if (!direct && !sockets && !without_gpu_direct) without_gpu_direct = line;
+  }
+  if (without_gpu_direct && !gpu_direct) {
+    add(*without_gpu_direct,
+        "GPU-direct is off: what goes to another host takes the way over this one's memory");
+  }
+  return evidence;
+}
+
 namespace {
 
 /// Of a network device's line rate, what NCCL's rings reach with GPU-direct: 24 GB/s of 200 Gbit/s,

@@ -1,18 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether an allreduce reached what such hardware gives: what is expected follows from links, rates
-// and the number of hosts, with its factors written out; what nobody knows is UNKNOWN.
+// and the number of hosts, with its factors written out; what nobody knows is UNKNOWN. The links
+// are told by the GPUs' names, the likely causes by the log.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/study/comparison/instances.hpp"
-#include "bench/study/normal/evidence.hpp"
-#include "bench/study/normal/fabrics.hpp"
 
 namespace scalebench {
+
+/// What joins the GPUs of a host: a row of configs/fabrics.csv. The rate of a link is the one that
+/// NCCL's own model of the hardware has, which is what its rings reach.
+struct Fabric {
+  std::string name;          // "nvlink4-h100"
+  std::string matches;       // RE2, anywhere in a GPU's name
+  std::string link;          // "NVLink 4"
+  double links = 0;          // of a GPU
+  bool mesh = false;         // each link goes to another GPU: a ring uses those to its own GPUs
+  double gb_per_s = 0;       // of a link, in one direction
+  double nvls_gb_per_s = 0;  // busbw with NVLink SHARP on 8 GPUs; NaN: has none, or nobody told
+  double pcie_gb_per_s = 0;  // of a GPU, to other hosts
+  double domain = 1;  // GPUs that its links join, also over several hosts; 1: those of a host
+  std::string source;
+
+  /// Links that so many ranks of a host use.
+  double used(int ranks) const { return mesh ? std::min(links, ranks - 1.0) : links; }
+  /// GB/s of busbw that their rings reach.
+  double ring(int ranks) const { return used(ranks) * gb_per_s; }
+  /// That the best of NCCL's algorithms reaches.
+  double best(int ranks) const {
+    return std::isnan(nvls_gb_per_s) ? ring(ranks) : std::max(ring(ranks), nvls_gb_per_s);
+  }
+};
+
+/// Throws UsageError `file:line:column: what; what is valid`.
+std::vector<Fabric> read_fabrics(const std::filesystem::path& path);
+
+/// Null: none of them, or GPUs that belong to several.
+const Fabric* fabric_of(const std::vector<Fabric>& fabrics, const std::vector<std::string>& gpus);
+
+/// Throws UsageError with the valid names and the nearest.
+const Fabric& fabric_named(const std::vector<Fabric>& fabrics, std::string_view name);
+
+/// A line of a log that says why an allreduce was slow.
+struct Sign {
+  std::size_t line = 0;  // from 1
+  std::string seen;      // the words of the log
+  std::string cause;     // "NCCL_P2P_DISABLE was set"
+};
+
+struct Evidence {
+  std::vector<Sign> signs;  // each cause once, in the order of the log
+  std::set<int> rails;      // numbers of the network devices that channels went over; empty: unsaid
+};
+
+/// Of NCCL's lines of NCCL_DEBUG=INFO.
+Evidence evidence_in(std::string_view log);
 
 enum class Normality { normal, slow, fast, unknown };
 /// "NORMAL", ...
