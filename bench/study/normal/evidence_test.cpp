@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines as NCCL 2.19 to 2.28 print them with NCCL_DEBUG=INFO, made up but for their form.
-#include "bench/study/normal/judge.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "bench/study/normal/judge.hpp"
 
 namespace scalebench {
 namespace {

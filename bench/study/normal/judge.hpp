@@ -42,7 +42,7 @@ struct Fabric {
   }
 };
 
-/// Throws UsageError `file:line:column: what; what is valid`.
+/// Throws UsageError `file:line:column: what` for what is no number.
 std::vector<Fabric> read_fabrics(const std::filesystem::path& path);
 
 /// Null: none of them, or GPUs that belong to several.
