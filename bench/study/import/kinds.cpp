@@ -5,9 +5,8 @@
 #include <re2/re2.h>
 #include <utf8cpp/utf8.h>
 
-#include <algorithm>
+#include <array>
 #include <iterator>
-#include <memory>
 #include <string>
 
 #include "bench/cli/command_line.hpp"
@@ -63,95 +62,60 @@ std::string read_foreign(const std::filesystem::path& path) {
 
 namespace {
 
-/// A text that says by itself what it is.
-template <auto reader, auto schema>
-ImportReading by_text(const ImportGuide&) {
-  return {&schema(), "", "", [](const std::string& path, const Settings& settings) {
-            return reader(read_foreign(path), path, settings);
-          }};
-}
+constexpr std::array<std::string_view, 6> kKinds{"nccl-tests", "osu", "imb",
+                                                 "csv",        "log", "published"};
 
-ImportReading by_map(const ImportGuide& guide) {
-  const auto map = std::make_shared<const CsvMap>(read_csv_map(guide.map));
-  return {map->schema, map->text, "", [map](const std::string& path, const Settings& settings) {
-            return read_mapped_csv(required(path), *map, settings);
-          }};
-}
-
-ImportReading by_preset(const ImportGuide& guide, const Schema& schema) {
-  std::vector<Preset> presets = read_presets(guide.presets);
-  row_named(presets, &Preset::name, "preset", guide.preset);
+const Schema& schema_of_log(const ImportGuide& guide) {
+  const Schema& schema = schema_of_bench(guide.bench.empty() ? "epoch" : guide.bench);
+  if (guide.preset.empty()) {
+    if (guide.metrics.empty()) {
+      fail<UsageError>("log: what is to be found? add --preset NAME or --metric column=expression");
+    }
+    parse_metrics(guide.metrics, schema);
+    return schema;
+  }
+  if (!guide.metrics.empty()) {
+    fail<UsageError>("--preset {} says what is to be found: leave --metric out, or --preset",
+                     guide.preset);
+  }
+  row_named(read_presets(guide.presets), &Preset::name, "preset", guide.preset);
   if (!is_training(schema)) {
     fail<UsageError>("--preset {}: its values are of epoch or throughput, not of {}", guide.preset,
                      guide.bench);
   }
-  return {&schema, "", "",
-          [&schema, presets = std::move(presets), preset = guide.preset](const std::string& path,
-                                                                         const Settings& settings) {
-            return read_preset(read_foreign(path), path, schema, presets, preset, settings);
-          }};
+  return schema;
 }
-
-ImportReading by_lines(const ImportGuide& guide) {
-  const Schema& schema = schema_of_bench(guide.bench.empty() ? "epoch" : guide.bench);
-  if (!guide.preset.empty()) return by_preset(guide, schema);
-  return {&schema, "", "",
-          [&schema, metrics = parse_metrics(guide.metrics, schema)](const std::string& path,
-                                                                    const Settings& settings) {
-            return read_log(read_foreign(path), path, schema, metrics, settings);
-          }};
-}
-
-ImportReading by_name(const ImportGuide& guide) {
-  const Schema& schema = published_schema(guide.catalog, guide.name, guide.bench);
-  return {&schema, "", guide.catalog.string(),
-          [&schema, catalog = guide.catalog](const std::string& name, const Settings& settings) {
-            return read_published(catalog, name, schema, settings);
-          }};
-}
-
-struct ImportKind {
-  std::string_view name;
-  ImportReading (*reading)(const ImportGuide&);
-};
-
-constexpr ImportKind kKinds[]{
-    {"nccl-tests", by_text<read_collectives, allreduce_schema>},
-    {"osu", by_text<read_collectives, allreduce_schema>},
-    {"imb", by_text<read_collectives, allreduce_schema>},
-    {"csv", by_map},
-    {"log", by_lines},
-    {"published", by_name},
-};
 
 }  // namespace
 
-std::vector<std::string_view> import_kinds() {
-  std::vector<std::string_view> names;
-  for (const ImportKind& kind : kKinds) names.push_back(kind.name);
-  return names;
-}
+std::vector<std::string_view> import_kinds() { return {kKinds.begin(), kKinds.end()}; }
 
-ImportReading import_reading(const std::string& kind, const ImportGuide& guide) {
-  const auto reading = row_named(kKinds, &ImportKind::name, "kind", kind).reading;
-  const bool csv = reading == by_map, log = reading == by_lines;
-  if (csv && guide.map.empty()) {
-    fail<UsageError>("csv: which column is what? add --map FILE.toml");
-  }
-  if (log && guide.metrics.empty() && guide.preset.empty()) {
-    fail<UsageError>("log: what is to be found? add --preset NAME or --metric column=expression");
-  }
-  if (!guide.metrics.empty() && !guide.preset.empty()) {
-    fail<UsageError>("--preset {} says what is to be found: leave --metric out, or --preset",
-                     guide.preset);
-  }
-  if (!csv && !guide.map.empty()) fail<UsageError>("--map belongs to csv alone");
-  if (!log && !guide.metrics.empty()) fail<UsageError>("--metric belongs to log alone");
-  if (!log && !guide.preset.empty()) fail<UsageError>("--preset belongs to log alone");
-  if (!log && reading != by_name && !guide.bench.empty()) {
+const Schema& import_schema(std::string_view kind, const ImportGuide& guide) {
+  require_known("kind", kind, kKinds);
+  const bool is_log = kind == "log";
+  if (!is_log && !guide.metrics.empty()) fail<UsageError>("--metric belongs to log alone");
+  if (!is_log && !guide.preset.empty()) fail<UsageError>("--preset belongs to log alone");
+  if (!is_log && kind != "published" && !guide.bench.empty()) {
     fail<UsageError>("--bench belongs to log and published alone");
   }
-  return reading(guide);
+  if (kind != "csv" && !guide.map.empty()) fail<UsageError>("--map belongs to csv alone");
+  if (is_log) return schema_of_log(guide);
+  if (kind == "published") return published_schema(guide.catalog, guide.name, guide.bench);
+  if (kind != "csv") return allreduce_schema();
+  if (guide.map.empty()) fail<UsageError>("csv: which column is what? add --map FILE.toml");
+  return *read_csv_map(guide.map).schema;
+}
+
+ImportedFile read_import(std::string_view kind, const std::string& path, const ImportGuide& guide,
+                         const Schema& schema, const Settings& settings) {
+  if (kind == "published") return read_published(guide.catalog, path, schema, settings);
+  if (kind == "csv") return read_mapped_csv(required(path), read_csv_map(guide.map), settings);
+  const std::string text = read_foreign(path);
+  if (kind != "log") return read_collectives(text, path, settings);
+  if (guide.preset.empty()) {
+    return read_log(text, path, schema, parse_metrics(guide.metrics, schema), settings);
+  }
+  return read_preset(text, path, schema, read_presets(guide.presets), guide.preset, settings);
 }
 
 }  // namespace scalebench

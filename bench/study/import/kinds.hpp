@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of files that can be imported: one table, from which names and readers come, and these
-// readers. Another kind is a file with its reader and a line of that table.
+// The kinds of files that can be imported, and the reader of each. Another kind is a file with its
+// reader, and a name in kinds.cpp.
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,21 +27,19 @@ struct ImportGuide {
   std::string name;                  // published: which of them
 };
 
-/// How files of one kind are read, once what belongs to it has been checked.
-struct ImportReading {
-  const Schema* schema = nullptr;  // of the case file that their rows become
-  std::string config;              // what decided, for the manifest
-  std::string catalog;             // the file that holds what is named; empty: files are named
-  std::function<ImportedFile(const std::string& path, const Settings&)> read;
-};
-
 /// The text of a file without the colours of a terminal, which some write into files as well.
 std::string read_foreign(const std::filesystem::path& path);
 
 std::vector<std::string_view> import_kinds();
 
-/// Throws UsageError for an unknown kind, for what it lacks, and for what belongs to another one.
-ImportReading import_reading(const std::string& kind, const ImportGuide& guide);
+/// The schema of the case file that rows of this kind become. Throws UsageError for an unknown
+/// kind, for what it lacks, for what belongs to another one, and for a guide that cannot be
+/// followed.
+const Schema& import_schema(std::string_view kind, const ImportGuide& guide);
+
+/// Reads one file; of "published" the rows of one name. `schema`: of import_schema.
+ImportedFile read_import(std::string_view kind, const std::string& path, const ImportGuide& guide,
+                         const Schema& schema, const Settings& settings);
 
 // Results of collectives: nccl-tests (all_reduce_perf, 1.x to 2.19), RCCL's and others' that print
 // the same, mscclpp-test, osu_allreduce (3 to 7.5), Allreduce of the Intel MPI Benchmarks; as text,
@@ -69,7 +66,7 @@ struct LogMetric {
   double steps =
       0;  // the values are steps, and so many make an epoch; 0: they are what rows are of
   std::string expression;
-  std::shared_ptr<const LinePattern> pattern;
+  std::optional<LinePattern> pattern;
 };
 
 /// "column=expression" or "column:unit=expression", as "seconds:ms=step took ([0-9.]+)" in the
@@ -123,7 +120,6 @@ struct CsvMap {
   std::vector<MappedColumn> columns;
   Settings constants;
   std::vector<std::pair<std::string, std::vector<std::string>>> filter;  // their column: its texts
-  std::string text;                                                      // the TOML itself
 };
 
 /// Throws UsageError with all complaints, `file:line:column: what`, one a line.

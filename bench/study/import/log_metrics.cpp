@@ -282,7 +282,7 @@ std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, cons
     if (metric.steps > 0 && (metric.column != "seconds" || !is_epoch(schema))) {
       fail<UsageError>("{}: *STEPS makes epochs of seconds, in epoch.csv alone", place);
     }
-    metric.pattern = std::make_shared<const LinePattern>(place, metric.expression);
+    metric.pattern.emplace(place, metric.expression);
     carriers += carries_values(schema, metric.column) ? 1 : 0;
   }
   if (carriers != 1) {

@@ -112,9 +112,8 @@ const Schema& schema_of_bench(const std::string& bench) {
 
 CsvMap read_csv_map(const std::filesystem::path& path) {
   CsvMap map;
-  map.text = read_file(path);
   TomlReader reader(path.string());
-  const toml::table root = reader.parsed(map.text);
+  const toml::table root = reader.parsed(read_file(path));
   std::string bench = "allreduce";
   reader.choice(root, "bench", bench, benches());
   reader.required(root, "bench");

@@ -95,20 +95,21 @@ struct Contents {
   bool incomplete = false;
 };
 
-Contents read_all(const ImportOptions& options, const ImportReading& reading, Console& console) {
+Contents read_all(const ImportOptions& options, const Schema& schema, Console& console) {
   Contents contents;
   contents.record.kind = options.kind;
   const std::vector<Settings> settings =
-      parse_settings(options.settings, *reading.schema, options.files.size());
+      parse_settings(options.settings, schema, options.files.size());
   // Without a number each start in a file is a launch of its own.
   const std::vector<int> numbers = of_each("--launch", options.launches, options.files.size());
   const std::vector<int> rounds = of_each("--round", options.rounds, options.files.size());
+  const bool published = options.kind == kPublished;
   int next = 1;
   std::map<std::string, std::string> seen;  // SHA-256: file
   for (std::size_t i = 0; i < options.files.size(); ++i) {
     const std::string& file = options.files[i];
-    const std::string& path = reading.catalog.empty() ? file : reading.catalog;
-    ImportedFile read = reading.read(file, settings[i]);
+    const std::string path = published ? options.guide.catalog.string() : file;
+    ImportedFile read = read_import(options.kind, file, options.guide, schema, settings[i]);
     const std::string sha256 = sha256_of_file(path);
     require_new(file, sha256, seen);
     warn_of(file, read, console);
@@ -117,7 +118,7 @@ Contents read_all(const ImportOptions& options, const ImportReading& reading, Co
     contents.record.date = read.date;
     contents.record.conditions = read.conditions;
     ImportRecord::File& record = contents.record.files.emplace_back();
-    const std::string name = reading.catalog.empty() ? file : fmt::format("{}: {}", path, file);
+    const std::string name = published ? fmt::format("{}: {}", path, file) : file;
     record = {name, sha256, std::filesystem::file_size(path), {}, read.findings.size(), {}};
     if (rounds[i] > 0) record.round = rounds[i];
     const auto add = [&](int number, ImportedLaunch launch) {
@@ -163,7 +164,6 @@ std::vector<LaunchRecord> launch_records(const ImportOptions& options,
 }
 
 ExitCode import(ImportOptions options) {
-  require_known("kind", options.kind, import_kinds());
   const bool published = options.kind == kPublished;
   if (published) {
     if (options.files.size() > 1) {
@@ -174,9 +174,9 @@ ExitCode import(ImportOptions options) {
   }
   options.guide.presets = configs_folder() / "presets.toml";
   const std::string origin = published ? "quoted" : "imported";
-  const ImportReading reading = import_reading(options.kind, options.guide);
+  const Schema& schema = import_schema(options.kind, options.guide);
   Console console(/*speaks=*/true, options.quiet);
-  Contents contents = read_all(options, reading, console);
+  Contents contents = read_all(options, schema, console);
   if (contents.launches.empty()) return ExitCode::nothing_measured;
   require_cases(contents.launches);
   const std::filesystem::path folder =
@@ -185,17 +185,17 @@ ExitCode import(ImportOptions options) {
   Manifest manifest;
   manifest.run_id = folder.filename().string();
   const ImportedRows rows =
-      imported_rows(contents.launches, *reading.schema, {manifest.run_id, origin});
+      imported_rows(contents.launches, schema, {manifest.run_id, origin});
   manifest.study = "import";
   manifest.origin = origin;
   manifest.started_utc = utc_label();
   manifest.command = options.command;
-  manifest.config = reading.config;
+  if (!options.guide.map.empty()) manifest.config = read_file(options.guide.map);
   manifest.tool = build_info();
   manifest.environment = contents.environment;
   manifest.import = contents.record;
   manifest.launches = launch_records(options, contents.launches, rows);
-  write_import(folder, rows, *reading.schema, manifest);
+  write_import(folder, rows, schema, manifest);
   console.result(result_text({}, {rows.cases}));
   const std::string no_speedup = why_no_speedup(rows);
   if (!no_speedup.empty()) console.warn(printable(no_speedup));
