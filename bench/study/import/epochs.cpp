@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -39,19 +38,24 @@ void set_whole(ResultRow& row, std::string_view column, double value) {
   if (whole && row.get(column).empty()) row.set(column, std::llround(value));
 }
 
+/// That one rank could train at the very most.
+double fastest_images_per_s(const ResultRow& row) {
+  const bool imagenet =
+      row.get("dataset") == "imagenet" || number_in(row, "samples") == known_samples("imagenet");
+  return imagenet ? kFastestOnImagenet : kFastestOnAnything;
+}
+
 }  // namespace
 
-void add_accuracies(ImportedCase& one, const std::vector<LoggedEpoch>& epochs) {
-  const std::optional<double> target = decimal_of(one.row.get("target_accuracy"));
-  for (std::size_t i = 0; i < epochs.size(); ++i) {
-    const bool reached = target && epochs[i].test_accuracy >= *target;
-    if (reached) set_where_empty(one.row, "epochs_to_target", std::to_string(i + 1));
+void add_accuracies(ImportedCase& one, const std::vector<double>& accuracies) {
+  const double target = number_in(one.row, "target_accuracy");
+  const auto reached =
+      std::ranges::find_if(accuracies, [&](double accuracy) { return accuracy >= target; });
+  if (reached != accuracies.end()) {
+    const auto epoch = reached - accuracies.begin() + 1;
+    set_where_empty(one.row, "epochs_to_target", std::to_string(epoch));
   }
-  const bool timed = epochs.size() == one.seconds.size() &&
-                     std::ranges::none_of(epochs, [](const LoggedEpoch& epoch) {
-                       return std::isnan(epoch.seconds);
-                     });
-  if (timed) one.epochs = epochs;
+  if (accuracies.size() == one.seconds.size()) one.accuracies = accuracies;
 }
 
 void complete_training(ResultRow& row) {
@@ -68,52 +72,19 @@ void complete_training(ResultRow& row) {
   if (!epochs) set_where_empty(row, "rank", "all");
 }
 
-std::string check_states(ImportedCase& one) {
-  constexpr std::array<const char*, 2> kMustBeThere{"compute_seconds", "transfer_seconds"};
-  constexpr std::array<const char*, 2> kMayBeThere{"input_seconds", "evaluation_seconds"};
-  double parts = 0;
-  for (const char* const state : kMustBeThere) parts += number_in(one.row, state);
-  if (one.seconds.empty() || std::isnan(parts)) return "";
-  for (const char* const state : kMayBeThere) {
-    set_where_empty(one.row, state, "0");
-    parts += number_in(one.row, state);
-  }
-  const double mean = summarise(one.seconds).mean;
-  constexpr double kRounding = 0.01;  // of what a log prints
-  if (parts <= (1 + kRounding) * mean) return "";
-  for (const char* const state : kMustBeThere) one.row.set(state, "");
-  return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
-}
-
-double fastest_images_per_s(const ResultRow& row) {
-  const bool imagenet =
-      row.get("dataset") == "imagenet" || number_in(row, "samples") == known_samples("imagenet");
-  return imagenet ? kFastestOnImagenet : kFastestOnAnything;
-}
-
 void require_possible(const ImportedCase& one, const std::string& file) {
   if (one.row.schema().file != epoch_schema().file || one.seconds.empty()) return;
   const double seconds = median_of(one.seconds);
   const double ranks = std::max(1.0, number_in(one.row, "ranks"));
   const double rate = number_in(one.row, "samples") / seconds / ranks;
-  if (!(rate > fastest_images_per_s(one.row))) return;
+  const double fastest = fastest_images_per_s(one.row);
+  if (!(rate > fastest)) return;
   fail<UsageError>(
       "{}: epochs of {:g} s and {} images would be {:.0f} images/s on each rank, and no device "
-      "comes "
-      "near {:.0f}; are these steps? write --metric 'seconds=... *STEPS' for epochs of so many of "
+      "comes near {:.0f}; are these steps? write --metric 'seconds=... *STEPS' for epochs of so "
+      "many of "
       "them, or --bench throughput",
-      file, seconds, one.row.get("samples"), rate, fastest_images_per_s(one.row));
-}
-
-NamedEpochs::NamedEpochs()
-    : pattern_("epochs of a log", R"((?i:(?:^|[^a-z])epoch)['"]?(?: *[:=#]? *)\[? *([0-9]+))") {}
-NamedEpochs::~NamedEpochs() = default;
-
-void NamedEpochs::read(std::string_view line) {
-  const auto name = pattern_.first_group(line);
-  if (!name) return;
-  current_ = std::string(*name);
-  seen_.insert(*current_);
+      file, seconds, one.row.get("samples"), rate, fastest);
 }
 
 }  // namespace scalebench

@@ -41,25 +41,6 @@ TEST(Epochs, FollowFromWhatIsKnown) {
   EXPECT_EQ(uneven.get("batch"), "") << "no whole number";
 }
 
-TEST(Epochs, KnowTheirStatesWhereTheReductionIsKnown) {
-  ImportedCase one = epoch(3, "60000", "2");
-  one.seconds = {2, 4};
-  one.row.set("compute_seconds", 1.75).set("input_seconds", 0.125);
-  EXPECT_EQ(check_states(one), "");
-  EXPECT_EQ(one.row.get("evaluation_seconds"), "") << "how long the reduction takes is not known";
-  one.row.set("transfer_seconds", 0.75);
-  EXPECT_EQ(check_states(one), "");
-  EXPECT_EQ(one.row.get("evaluation_seconds"), "0");
-  EXPECT_EQ(one.row.get("wait_static_seconds"), "") << "waiting is with the transfer";
-}
-
-TEST(Epochs, PartsThatAreMoreThanTheWholeAreReported) {
-  ImportedCase one = epoch(3, "60000", "2");
-  one.row.set("compute_seconds", 3).set("transfer_seconds", 0.25);
-  EXPECT_THAT(check_states(one), HasSubstr("sum to 3.25 s, and it takes 3 s"));
-  EXPECT_EQ(one.row.get("compute_seconds"), "");
-}
-
 TEST(Epochs, ThatNoDeviceCouldTrainAreRefused) {
   EXPECT_NO_THROW(require_possible(epoch(420, "1281167", "1"), "a.log"));
   EXPECT_NO_THROW(require_possible(epoch(0.3, "60000", "1"), "a.log")) << "digits are small";
@@ -78,18 +59,7 @@ TEST(Epochs, TheLimitIsFarAboveWhatIsPublished) {
     fastest = std::max({fastest, of_all > 0 ? of_all : 0});
   }
   ASSERT_GT(fastest, 1000);
-  EXPECT_GT(fastest_images_per_s(epoch(1, "1281167", "1").row), 10 * fastest);
-}
-
-TEST(NamedEpochs, CountsTheNamesAndNotTheLines) {
-  NamedEpochs epochs;
-  for (const char* line :
-       {"Epoch: [0][10/50] Time 1", "Epoch: [0][20/50] Time 1", "epoch took 3 s", "Epoch 7/12",
-        "{'epoch':8, 'time'", "[timer] epoch=9/micro_step=1", "epochs 90", "# epoch: 7"}) {
-    epochs.read(line);
-  }
-  EXPECT_EQ(epochs.count(), 4U);
-  EXPECT_EQ(epochs.current(), "7");
+  EXPECT_NO_THROW(require_possible(epoch(1281167 / (10 * fastest), "1281167", "1"), "a.log"));
 }
 
 }  // namespace

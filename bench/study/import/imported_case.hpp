@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,19 +17,12 @@
 
 namespace scalebench {
 
-/// An epoch as a log tells it. NaN: it does not say.
-struct LoggedEpoch {
-  double seconds = std::numeric_limits<double>::quiet_NaN();
-  double test_accuracy = std::numeric_limits<double>::quiet_NaN();  // a share
-  double train_loss = std::numeric_limits<double>::quiet_NaN();
-  double test_loss = std::numeric_limits<double>::quiet_NaN();
-};
-
 /// One case as far as one place of a file tells it.
 struct ImportedCase {
   ResultRow row;  // parameters, status where it is not ok, note; neither ids nor statistics
-  std::vector<double> seconds;           // single values in their order
-  std::vector<LoggedEpoch> epochs = {};  // what was learnt in each of them; none: nobody says
+  std::vector<double> seconds;  // single values in their order
+  std::vector<double> accuracies =
+      {};  // of each of them, a share; NaN, or none at all: nobody says
 };
 
 /// One fresh start of the foreign program.

@@ -120,11 +120,7 @@ class LaunchCases {
       ResultRow& sample =
           rows_.samples.emplace_back(sample_of(row, rows_.launch, seconds.size(), one.seconds[i]));
       seconds.push_back(one.seconds[i]);
-      if (!one.epochs.empty()) {
-        const LoggedEpoch& epoch = one.epochs[i];
-        sample.set("train_loss", epoch.train_loss).set("test_loss", epoch.test_loss);
-        sample.set("test_accuracy", epoch.test_accuracy);
-      }
+      if (!one.accuracies.empty()) sample.set("test_accuracy", one.accuracies[i]);
       const double skew = number_in(row, "skew_seconds");
       if (!std::isnan(skew)) skews_[found->second].push_back(skew);
     }

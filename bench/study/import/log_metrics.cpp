@@ -2,9 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/import/epochs.hpp"
@@ -14,13 +16,47 @@
 namespace scalebench {
 namespace {
 
-/// Of samples.csv alone.
-bool is_loss(std::string_view column) { return column == "train_loss" || column == "test_loss"; }
-
 bool is_epoch(const Schema& schema) { return schema.file == epoch_schema().file; }
 
-bool is_of_each_epoch(std::string_view column) {
-  return column == "test_accuracy" || is_loss(column);
+/// The epochs that a log names ("Epoch: [3]", "Epoch 3/12", "epoch=3"), line by line.
+class NamedEpochs {
+ public:
+  /// Takes note of the epoch that a line names, if any.
+  void read(std::string_view line) {
+    static const LinePattern kEpoch("epochs of a log",
+                                    R"((?i:(?:^|[^a-z])epoch)['"]?(?: *[:=#]? *)\[? *([0-9]+))");
+    const auto name = kEpoch.first_group(line);
+    if (!name) return;
+    last_ = *name;
+    seen_.insert(last_);
+  }
+  /// The one that was named last; empty: none so far.
+  const std::string& last() const { return last_; }
+  std::size_t count() const { return seen_.size(); }
+
+ private:
+  std::set<std::string> seen_;
+  std::string last_;
+};
+
+/// Whether the states that a log tells are those of an epoch: computing, the reduction that nothing
+/// hides (transfer), and input and evaluation, which are none where it does not tell them. Takes
+/// them out where they cannot be, and returns why; else nothing.
+std::string check_states(ImportedCase& one) {
+  constexpr std::array<const char*, 2> kMustBeThere{"compute_seconds", "transfer_seconds"};
+  constexpr std::array<const char*, 2> kMayBeThere{"input_seconds", "evaluation_seconds"};
+  double parts = 0;
+  for (const char* const state : kMustBeThere) parts += number_in(one.row, state);
+  if (one.seconds.empty() || std::isnan(parts)) return "";
+  for (const char* const state : kMayBeThere) {
+    set_where_empty(one.row, state, "0");
+    parts += number_in(one.row, state);
+  }
+  const double mean = summarise(one.seconds).mean;
+  constexpr double kRounding = 0.01;  // of what a log prints
+  if (parts <= (1 + kRounding) * mean) return "";
+  for (const char* const state : kMustBeThere) one.row.set(state, "");
+  return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
 }
 
 /// What one metric found: numbers in our unit, in order; texts where a column holds words.
@@ -69,7 +105,7 @@ class LogReader {
   void take(const LogMetric& metric, std::string_view text, const ForeignLine& in, Found& found) {
     const std::size_t line = in.number;
     const bool numeric = carries_values(schema_, metric.column) || metric.factor != 1 ||
-                         is_of_each_epoch(metric.column) || metric.column.ends_with("_seconds");
+                         metric.column == "test_accuracy" || metric.column.ends_with("_seconds");
     const std::optional<double> number = number_in_line(text, in.text);
     const bool positive = !carries_values(schema_, metric.column) || (number && *number > 0);
     if (numeric && (!number || !positive)) {
@@ -83,7 +119,7 @@ class LogReader {
         metric.per_second ? 1 / number.value_or(1) : number.value_or(1) * metric.factor;
     if (number) value = fmt::format("{}", in_our_unit);
     try {
-      if (!is_loss(metric.column)) require_value("", metric.column, value);
+      require_value("", metric.column, value);
     } catch (const UsageError& error) {
       const bool percent = metric.column.ends_with("_accuracy") && metric.factor == 1;
       fail<UsageError>(
@@ -93,7 +129,7 @@ class LogReader {
     found.texts.push_back(value);
     if (!number) return;
     found.numbers.push_back(in_our_unit);
-    found.epochs.push_back(named_.current().value_or(""));
+    found.epochs.push_back(named_.last());
   }
 
   const Found* of(std::string_view column) const {
@@ -105,8 +141,8 @@ class LogReader {
 
   /// One value for the column out of those of all matches.
   void describe(const LogMetric& metric, const Found& found, ResultRow& row) {
-    if (found.texts.empty() || is_loss(metric.column)) return;
-    if (is_of_each_epoch(metric.column)) {
+    if (found.texts.empty()) return;
+    if (metric.column == "test_accuracy") {
       row.set(metric.column, found.texts.back());
     } else if (metric.column.ends_with("_seconds")) {
       // Several metrics of one column are its parts.
@@ -134,7 +170,8 @@ class LogReader {
     if (is_training(schema_)) complete_training(one.row);
     set_values(metrics_[carrier], found_[carrier], one);
     if (is_epoch(schema_)) {
-      add_epochs(one);
+      const Found* const accuracy = of("test_accuracy");
+      if (accuracy != nullptr) add_accuracies(one, accuracy->numbers);
       require_possible(one, file_);
       if (const std::string problem = check_states(one); !problem.empty()) find(0, problem);
     }
@@ -204,27 +241,6 @@ class LogReader {
         needed));
   }
 
-  void add_epochs(ImportedCase& one) const {
-    const Found* const accuracy = of("test_accuracy");
-    const Found* const train = of("train_loss");
-    const Found* const test = of("test_loss");
-    std::size_t count = 0;
-    for (const Found* column : {accuracy, train, test}) {
-      if (column != nullptr) count = std::max(count, column->numbers.size());
-    }
-    const auto value = [&](const Found* column, std::size_t epoch) {
-      // Columns of another length are of other moments than epochs.
-      const bool fits = column != nullptr && column->numbers.size() == count;
-      return fits ? column->numbers[epoch] : std::nan("");
-    };
-    std::vector<LoggedEpoch> epochs(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const double seconds = one.seconds.size() == count ? one.seconds[i] : std::nan("");
-      epochs[i] = {seconds, value(accuracy, i), value(train, i), value(test, i)};
-    }
-    add_accuracies(one, epochs);
-  }
-
   const std::string& file_;
   const Schema& schema_;
   const std::vector<LogMetric>& metrics_;
@@ -250,7 +266,6 @@ double steps_behind(std::string& expression) {
 std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, const Schema& schema) {
   std::vector<std::string_view> valid = value_columns(schema);
   std::ranges::copy(describing_columns(schema), std::back_inserter(valid));
-  if (is_epoch(schema)) valid.insert(valid.end(), {"train_loss", "test_loss"});
   std::vector<LogMetric> metrics;
   std::size_t carriers = 0;
   for (const std::string& text : texts) {

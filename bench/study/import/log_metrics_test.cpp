@@ -41,8 +41,7 @@ TEST(LogMetrics, ReadsEpochsInTheirOrder) {
   EXPECT_THAT(one.seconds, ElementsAre(2661.5, 2650.5));
   EXPECT_NEAR(std::stod(one.row.get("test_accuracy")), 0.4634, 1e-12);
   EXPECT_EQ(one.row.get("epochs_to_target"), "2");
-  ASSERT_EQ(one.epochs.size(), 2U);
-  EXPECT_NEAR(one.epochs[1].test_accuracy, 0.4634, 1e-12);
+  EXPECT_THAT(one.accuracies, ElementsAre(DoubleNear(0.2034, 1e-12), DoubleNear(0.4634, 1e-12)));
 }
 
 TEST(LogMetrics, MakesEpochsOfSteps) {
@@ -103,10 +102,10 @@ TEST(LogMetrics, MakesTimesOfRatesWhereTheWorkIsKnown) {
 
 TEST(LogMetrics, SaysWhichMetricWasNeverFound) {
   const ImportedFile file =
-      read(kImagenet, {"seconds=took ([0-9.]+) s", "train_loss=final loss ([0-9.]+)"});
+      read(kImagenet, {"seconds=took ([0-9.]+) s", "test_accuracy=final ([0-9.]+)"});
   ASSERT_EQ(file.findings.size(), 1U);
-  EXPECT_EQ(file.findings[0].what, "train_loss: no line matches 'final loss ([0-9.]+)'");
-  EXPECT_TRUE(only_case(file).epochs.empty());
+  EXPECT_EQ(file.findings[0].what, "test_accuracy: no line matches 'final ([0-9.]+)'");
+  EXPECT_THAT(only_case(file).accuracies, IsEmpty());
   EXPECT_EQ(only_case(file).seconds.size(), 2U);
   EXPECT_THAT(read("nothing\n", {"seconds=took ([0-9.]+) s"}).launches, IsEmpty());
 }
@@ -120,8 +119,8 @@ TEST(LogMetrics, HasNoZeroForAValueThatIsNone) {
     EXPECT_EQ(file.findings[0].line, 2U) << none;
   }
   const ImportedFile other =
-      read("took 3 s\nloss nan\n", {"seconds=took (.*) s", "train_loss=loss (.*)"});
-  EXPECT_TRUE(only_case(other).epochs.empty());
+      read("took 3 s\nacc nan\n", {"seconds=took (.*) s", "test_accuracy=acc (.*)"});
+  EXPECT_THAT(only_case(other).accuracies, IsEmpty());
   EXPECT_EQ(only_case(other).seconds.size(), 1U);
   EXPECT_EQ(other.findings.size(), 1U);
 }
@@ -142,6 +141,36 @@ TEST(LogMetrics, TakesParametersThatTheLogRepeatsOnlyWhereTheyAgree) {
   EXPECT_EQ(only_case(file).row.get("model"), "");
   ASSERT_EQ(file.findings.size(), 1U);
   EXPECT_THAT(file.findings[0].what, HasSubstr("model: the log says a and other things"));
+}
+
+TEST(LogMetrics, HaveTheStatesOfAnEpochWhereTheReductionIsKnown) {
+  const std::string log = "took 2 s\ntook 4 s\ncompute 1.75\ninput 0.125\nallreduce 0.75\n";
+  const std::vector<std::string> metrics{"seconds=took (.*) s", "compute_seconds=compute (.*)",
+                                         "input_seconds=input (.*)"};
+  EXPECT_EQ(only_case(read(log, metrics)).row.get("evaluation_seconds"), "")
+      << "how long the reduction takes is not known";
+  std::vector<std::string> with_transfer = metrics;
+  with_transfer.emplace_back("transfer_seconds=allreduce (.*)");
+  const ResultRow known = only_case(read(log, with_transfer)).row;
+  EXPECT_EQ(known.get("evaluation_seconds"), "0");
+  EXPECT_EQ(known.get("wait_static_seconds"), "") << "waiting is with the transfer";
+  const ImportedFile more = read(log + "compute 2.75\n", with_transfer);
+  EXPECT_THAT(more.findings.at(0).what, HasSubstr("sum to 3.125 s, and it takes 3 s"));
+  EXPECT_EQ(only_case(more).row.get("compute_seconds"), "");
+}
+
+TEST(LogMetrics, CountTheNamesOfEpochsAndNotTheirLines) {
+  const std::string named =
+      "Epoch: [0][10/50] Time 1\nEpoch: [0][20/50] Time 1\nepoch took 3 s\nEpoch 7/12\n"
+      "{'epoch':8, 'time'\n[timer] epoch=9/micro_step=1\nepochs 90\n# epoch: 7\n";
+  const auto findings = [&](const std::string& values) {
+    return read(named + values, {"seconds=value ([0-9]+)"}).findings.size();
+  };
+  EXPECT_EQ(findings("value 1\nvalue 1\nvalue 1\nvalue 1\n"), 0U);
+  EXPECT_EQ(findings("value 1\nvalue 1\nvalue 1\nvalue 1\nvalue 1\n"), 1U) << "0, 7, 8 and 9";
+  const ImportedFile last =
+      read(named + "value 1\nEpoch 8\nvalue 1\nvalue 1\n", {"seconds=value ([0-9]+) *10"});
+  EXPECT_THAT(last.findings.at(0).what, HasSubstr("epoch 7 has 1 values and others 2"));
 }
 
 TEST(LogMetrics, AreRefusedInOneLine) {

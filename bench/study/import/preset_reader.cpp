@@ -68,21 +68,23 @@ struct EpochSoFar {
   double interval = std::numeric_limits<double>::infinity();  // between two steps that are printed
   double mean_sum = 0, means = 0;  // of the ranks that printed it, at `step`
   double unit_seconds = std::nan("");
-  LoggedEpoch says;  // its seconds: as printed
+  double printed_seconds = std::nan("");
+  double accuracy = std::nan("");
 
   /// Whether its mean is that of all its steps, but those after the last line that is printed.
   /// Where these could be many, something has to follow.
   bool whole(bool is_last) const {
-    if (!std::isnan(says.seconds)) return true;
+    if (!std::isnan(printed_seconds)) return true;
     const double left = std::isfinite(interval) ? interval : 0.01 * steps;
-    const bool followed = !is_last || !std::isnan(says.test_accuracy);
+    const bool followed = !is_last || !std::isnan(accuracy);
     return means > 0 && steps > 0 && step + left >= steps && (followed || left < 0.05 * steps);
   }
   /// A printed second is half a second wrong; the same from its parts, where they agree, is not.
   double seconds() const {
-    if (std::isnan(says.seconds)) return mean_sum / means * steps;
+    if (std::isnan(printed_seconds)) return mean_sum / means * steps;
     const double of_parts = unit_seconds * steps;
-    return std::abs(of_parts - says.seconds) <= 0.5 + 0.02 * says.seconds ? of_parts : says.seconds;
+    return std::abs(of_parts - printed_seconds) <= 0.5 + 0.02 * printed_seconds ? of_parts
+                                                                                : printed_seconds;
   }
 };
 
@@ -154,9 +156,9 @@ class PresetReader {
     if (text(Says::epoch_seconds)) {
       // A second bar is that of an evaluation, one without a loss that of a prediction, which may
       // stand before the epoch's own; and one before the end will be overwritten.
-      const bool predicts = !std::isnan(step) && !text(Says::train_loss);
-      if (!std::isnan(epoch.says.seconds) || predicts || !at_end) return;
-      epoch.says.seconds = number(Says::epoch_seconds);
+      const bool predicts = !std::isnan(step) && !text(Says::loss);
+      if (!std::isnan(epoch.printed_seconds) || predicts || !at_end) return;
+      epoch.printed_seconds = number(Says::epoch_seconds);
       epoch.unit_seconds = number(Says::unit_seconds);
     }
     epoch.last_line = line;
@@ -170,12 +172,9 @@ class PresetReader {
       epoch.mean_sum += mean;
       epoch.means += 1;
     }
-    const auto keep = [&](Says says, double& value) {
-      if (!std::isnan(number(says))) value = number(says);
-    };
-    keep(Says::accuracy, epoch.says.test_accuracy);
-    keep(Says::train_loss, epoch.says.train_loss);
-    keep(Says::test_loss, epoch.says.test_loss);
+    if (const double accuracy = number(Says::accuracy); !std::isnan(accuracy)) {
+      epoch.accuracy = accuracy;
+    }
   }
 
   /// Times of steps and rates, which need no epoch.
@@ -233,14 +232,13 @@ class PresetReader {
     use_intervals();
     describe(row);
     const bool epochs = schema_.file == epoch_schema().file;
-    std::vector<LoggedEpoch> whole;
-    if (epochs) whole = whole_epochs();
-    if (epochs && !whole.empty()) {
-      for (const LoggedEpoch& epoch : whole) one.seconds.push_back(epoch.seconds);
-      add_accuracies(one, whole);
+    std::vector<double> accuracies;
+    if (epochs) accuracies = add_whole_epochs(one);
+    if (!accuracies.empty()) {
+      add_accuracies(one, accuracies);
       const EpochSoFar& last = epochs_.back();
       const bool printed = std::ranges::any_of(
-          epochs_, [](const EpochSoFar& epoch) { return !std::isnan(epoch.says.seconds); });
+          epochs_, [](const EpochSoFar& epoch) { return !std::isnan(epoch.printed_seconds); });
       if (!printed) row.set("note", "mean step x steps of an epoch, without evaluation");
       compare_images(row, last.steps);
     } else if (epochs && epochs_.empty()) {
@@ -250,7 +248,7 @@ class PresetReader {
     }
     if (one.seconds.empty()) return;
     if (epochs) {
-      row.set("test_accuracy", whole.empty() ? accuracy_ : whole.back().test_accuracy);
+      row.set("test_accuracy", accuracies.empty() ? accuracy_ : accuracies.back());
     }
     require_possible(one, file_);
     result_.launches.emplace_back().cases.push_back(one);
@@ -293,8 +291,9 @@ class PresetReader {
     return known ? decimal_of(found->second).value_or(std::nan("")) : std::nan("");
   }
 
-  std::vector<LoggedEpoch> whole_epochs() {
-    std::vector<LoggedEpoch> whole;
+  /// Their seconds become values of the case; their accuracies are returned.
+  std::vector<double> add_whole_epochs(ImportedCase& one) {
+    std::vector<double> accuracies;
     for (const EpochSoFar& epoch : epochs_) {
       if (!epoch.whole(&epoch == &epochs_.back())) {
         const std::string end = epoch.step >= 0 && epoch.steps > 0
@@ -303,14 +302,14 @@ class PresetReader {
         find(epoch.last_line, fmt::format("epoch {} {}: it does not count", epoch.name, end));
         continue;
       }
-      whole.push_back(epoch.says);
-      whole.back().seconds = epoch.seconds();
+      one.seconds.push_back(epoch.seconds());
+      accuracies.push_back(epoch.accuracy);
     }
-    if (whole.empty() && !epochs_.empty()) {
+    if (accuracies.empty() && !epochs_.empty()) {
       result_.remarks.push_back(
           fmt::format("{}: no whole epoch in it; --bench throughput takes its steps", file_));
     }
-    return whole;
+    return accuracies;
   }
 
   /// Steps times images of a step are the images of an epoch, but for the last step.

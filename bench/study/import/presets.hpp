@@ -25,8 +25,7 @@ enum class Says {
   images_per_s_each,    // of one rank
   images_per_s_so_far,  // of all ranks and the whole run: the last one counts
   accuracy,
-  train_loss,
-  test_loss,
+  loss,  // tells the bar of an epoch from that of a prediction
   model,
   ranks,
   local_rank,  // ranks of one host introduce themselves
@@ -34,7 +33,7 @@ enum class Says {
   global_batch,
   samples,
 };
-constexpr std::size_t kSays = 21;
+constexpr std::size_t kSays = 20;
 
 struct Pattern {
   Says says = Says::epoch;

@@ -11,6 +11,7 @@
 #include "bench/study/import/collectives/collective_run.hpp"
 #include "kernels/error.hpp"
 #include "kernels/json/parse_json.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
