@@ -21,9 +21,9 @@
 namespace scalebench {
 namespace {
 
-constexpr std::array kOfTime{
-    Says::step_seconds,      Says::mean_step_seconds, Says::epoch_seconds,      Says::images_per_s,
-    Says::images_per_s_each, Says::interval_seconds,  Says::images_per_s_so_far};
+constexpr std::array kOfTime{Says::step_seconds,      Says::mean_step_seconds,
+                             Says::epoch_seconds,     Says::images_per_s,
+                             Says::images_per_s_each, Says::images_per_s_so_far};
 
 /// What one line says, by Says; an expression that stands first in the table goes before.
 using Line = std::array<std::optional<std::string_view>, kSays>;
@@ -193,35 +193,10 @@ class PresetReader {
         rates_.push_back(batch / seconds);
       }
     }
-    if (rate > 0) {
-      rates_.push_back(rate);
-      const double interval = number(Says::interval_seconds);
-      if (interval > 0 && step > 0) {
-        intervals_.push_back({number(Says::interval_begin), step, interval, rate});
-      }
-    }
+    if (rate > 0) rates_.push_back(rate);
     if (const double each = number(Says::images_per_s_each); each > 0) rates_each_.push_back(each);
     if (const double mean = number(Says::images_per_s_so_far); mean > 0) rate_so_far_ = mean;
     if (text(Says::accuracy)) accuracy_ = number(Says::accuracy);
-  }
-
-  /// A rate over a time is images; over so many steps, the global batch. Of lines that do not say
-  /// where they begin, each begins where the last one ended; the steps before the first are known
-  /// if they are as many as before the second.
-  void use_intervals() {
-    std::set<double> batches;
-    for (std::size_t i = 0; i < intervals_.size(); ++i) {
-      const auto& [begin, step, seconds, rate] = intervals_[i];
-      const bool follows = i > 0 || (intervals_.size() > 1 && intervals_[1].step == 2 * step);
-      const double before = i > 0 ? intervals_[i - 1].step : 0;
-      const double steps = step - (std::isnan(begin) ? before : begin);
-      if ((std::isnan(begin) && !follows) || steps <= 0) continue;
-      steps_.push_back(seconds / steps);
-      const double batch = rate * seconds / steps, whole = std::round(batch);
-      // Times are printed to hundredths at the worst.
-      batches.insert(std::abs(batch - whole) < 0.01 + 0.001 * whole ? whole : 0);
-    }
-    if (batches.size() == 1) batch_of_intervals_ = *batches.begin();
   }
 
   [[noreturn]] void refuse(const std::vector<ForeignLine>& lines) const;
@@ -229,7 +204,6 @@ class PresetReader {
   void add_case() {
     ImportedCase one{ResultRow(schema_), {}};
     ResultRow& row = one.row;
-    use_intervals();
     describe(row);
     const bool epochs = schema_.file == epoch_schema().file;
     std::vector<double> accuracies;
@@ -261,7 +235,7 @@ class PresetReader {
       const bool there = epochs || column == "model" || column == "ranks" || column == "batch";
       if (there && !conflicts_.contains(column)) row.set(column, value);
     }
-    const double global = batch_of_intervals_ > 0 ? batch_of_intervals_ : fact("global_batch");
+    const double global = fact("global_batch");
     if (epochs && global > 0) set_where_empty(row, "global_batch", fmt::format("{}", global));
     const auto here = static_cast<int>(local_ranks_.size());
     const double given = decimal_of(setting(settings_, "ranks")).value_or(std::nan(""));
@@ -399,11 +373,6 @@ class PresetReader {
   std::vector<double> steps_, rates_, rates_each_;
   double rate_so_far_ = std::nan("");
   double accuracy_ = std::nan("");
-  struct Interval {
-    double begin, step, seconds, rate;  // begin: NaN where it is not said
-  };
-  std::vector<Interval> intervals_;
-  double batch_of_intervals_ = 0;  // of all ranks; 0: not known
 };
 
 void PresetReader::refuse(const std::vector<ForeignLine>& lines) const {

@@ -19,8 +19,6 @@ enum class Says {
   mean_step_seconds,    // of the epoch's steps so far
   epoch_seconds,        // of the whole epoch
   unit_seconds,         // of one of `steps`, whatever that is
-  interval_seconds,     // since `interval_begin`, else the last such line
-  interval_begin,       // the step after which the interval began
   images_per_s,         // of all ranks
   images_per_s_each,    // of one rank
   images_per_s_so_far,  // of all ranks and the whole run: the last one counts
@@ -33,7 +31,7 @@ enum class Says {
   global_batch,
   samples,
 };
-constexpr std::size_t kSays = 20;
+constexpr std::size_t kSays = 18;
 
 struct Pattern {
   Says says = Says::epoch;

@@ -201,64 +201,6 @@ TEST(Horovod, TakesTheTotalOfTfCnnBenchmarks) {
   EXPECT_THAT(file.findings, IsEmpty());
 }
 
-TEST(TfResnet, TakesTheEpochThatIsPrintedAndTheBatchThatFollows) {
-  const ImportedFile file = read("tf-resnet", kTfResnet, {{"ranks", "1"}, {"model", "resnet56"}});
-  const ImportedCase one = only_case(file);
-  EXPECT_THAT(one.seconds, ElementsAre(43.452109));
-  EXPECT_EQ(one.row.get("global_batch"), "128");
-  EXPECT_EQ(one.row.get("batch"), "128");
-  EXPECT_NEAR(std::stod(one.row.get("test_accuracy")), 0.16536, 1e-5);
-  EXPECT_THAT(file.findings, IsEmpty());
-  const ImportedCase steps =
-      only_case(read("tf-resnet", kTfResnet, {{"ranks", "1"}}, throughput_schema()));
-  EXPECT_THAT(steps.seconds, ElementsAre(DoubleNear(0.16552601, 1e-9), DoubleNear(0.09275636, 1e-9),
-                                         DoubleNear(0.09252051, 1e-9)));
-  EXPECT_EQ(steps.row.get("batch"), "128");
-}
-
-TEST(TfResnet, CountsTheStepsFromWhereTheLineSaysThatTheyBegin) {
-  const auto line = [](const std::string& steps) {
-    return "I0101 keras_utils.py:145] TimeHistory: 12.28 seconds, 1042.35 examples/second between "
-           "steps " +
-           steps + "\n";
-  };
-  for (const std::string& log :
-       {line("10000 and 10100"), line("10000 and 10100") + line("10200 and 10300"),
-        line("10000 and 10100") + line("10100 and 10200")}) {
-    const ImportedCase one =
-        only_case(read("tf-resnet", log, {{"ranks", "1"}, {"model", "m"}}, throughput_schema()));
-    for (const double seconds : one.seconds) EXPECT_NEAR(seconds, 0.1228, 1e-9) << log;
-    EXPECT_EQ(one.row.get("batch"), "128") << log;
-  }
-}
-
-TEST(TfResnet, AsksForImagesWhereNoEpochEnds) {
-  const std::string part = kTfResnet.substr(0, kTfResnet.find("I0917 12:01:36"));
-  EXPECT_THAT(refusal("tf-resnet", part), HasSubstr("--set samples="));
-  const ImportedCase one =
-      only_case(read("tf-resnet", part, {{"dataset", "cifar10"}, {"ranks", "1"}}));
-  EXPECT_THAT(one.seconds.at(1), DoubleNear(50000 / 1379.959218, 1e-6));
-}
-
-TEST(TfResnet, CountsAStepOnceThatEveryProcessPrints) {
-  const ImportedFile one =
-      read("tf-resnet", kTfResnetLater, {{"dataset", "imagenet"}, {"ranks", "1"}});
-  EXPECT_THAT(only_case(one).seconds,
-              ElementsAre(DoubleNear(1281167 / 72.87, 1e-6), DoubleNear(1281167 / 495.19, 1e-6),
-                          DoubleNear(1281167 / 500.52, 1e-6)));
-  EXPECT_EQ(only_case(one).row.get("global_batch"), "32");
-  const ImportedFile eight =
-      read("tf-resnet", kTfResnetOfEight, {{"dataset", "imagenet"}, {"ranks", "8"}});
-  EXPECT_EQ(only_case(eight).seconds.size(), 3U) << "two processes say the same";
-  EXPECT_EQ(only_case(eight).row.get("global_batch"), "256");
-  EXPECT_EQ(only_case(eight).row.get("batch"), "32");
-  EXPECT_THAT(eight.findings, IsEmpty());
-  const ImportedCase steps = only_case(
-      read("tf-resnet", kTfResnetOfEight, {{"model", "m"}, {"ranks", "8"}}, throughput_schema()));
-  EXPECT_THAT(steps.seconds, ElementsAre(DoubleNear(0.5315, 1e-9), DoubleNear(0.0691, 1e-9),
-                                         DoubleNear(0.0687, 1e-9)));
-}
-
 TEST(Deepspeed, TakesTheRateOfEachStep) {
   EXPECT_THAT(refusal("deepspeed", kDeepspeed), HasSubstr("--set samples="));
   const ImportedCase one = only_case(read("deepspeed", kDeepspeed, {{"samples", "3668"}}));
@@ -375,7 +317,6 @@ TEST(Keras, TakesNoEvaluationForAnEpochAndNoHalfOneForAWhole) {
 TEST(Presets, AreRefusedForTheLogsOfOthersWithTheRightName) {
   const std::map<std::string, std::string> logs{{"pytorch-imagenet", kPytorch},
                                                 {"horovod", kHorovod},
-                                                {"tf-resnet", kTfResnet},
                                                 {"deepspeed", kDeepspeed},
                                                 {"megatron", kMegatron},
                                                 {"keras", kKeras},
@@ -385,8 +326,7 @@ TEST(Presets, AreRefusedForTheLogsOfOthersWithTheRightName) {
   ASSERT_EQ(logs.size(), presets().size());
   for (const auto& [preset, reads, needs, sync, excerpt, patterns] : presets()) {
     for (const auto& [name, log] : logs) {
-      // The end of official's ResNet is a bar of Keras.
-      if (name == preset || (name == "tf-resnet" && preset == "keras")) continue;
+      if (name == preset) continue;
       EXPECT_THAT(refusal(std::string(preset), log),
                   AllOf(HasSubstr(fmt::format("no time of {} is in it", preset)),
                         HasSubstr(fmt::format("is of --preset {}", name))));
@@ -415,9 +355,6 @@ std::string speedup(const std::string& preset, const std::string& one, const std
 }
 
 TEST(Presets, MakeSpeedupsOfOneAndSeveralRanks) {
-  EXPECT_NEAR(std::stod(speedup("tf-resnet", kTfResnetLater, kTfResnetOfEight, "8",
-                                {{"samples", "1281167"}, {"scaling", "weak"}})),
-              3703.05 / 495.19, 1e-9);
   // Made: nobody has shown the same on one of the four GPUs.
   std::string one_gpu = kHorovod;
   one_gpu.replace(one_gpu.find("GPUs: 4"), 7, "GPUs: 1");
@@ -436,13 +373,17 @@ TEST(Presets, MakeSpeedupsOfOneAndSeveralRanks) {
 }
 
 TEST(Presets, AskForWhatNoRowCanBeWithout) {
-  const std::map<std::string, std::string> logs{
-      {"pytorch-imagenet", kPytorch}, {"horovod", kHorovod},   {"tf-resnet", kTfResnet},
-      {"deepspeed", kDeepspeed},      {"megatron", kMegatron}, {"keras", kKeras}};
+  const std::map<std::string, std::string> logs{{"pytorch-imagenet", kPytorch},
+                                                {"horovod", kHorovod},
+                                                {"deepspeed", kDeepspeed},
+                                                {"megatron", kMegatron},
+                                                {"keras", kKeras}};
   const std::string both = "ranks and model are not in it; add --set ranks=... --set model=...";
-  const std::map<std::string, std::string> asked{{"pytorch-imagenet", both}, {"horovod", ""},
-                                                 {"tf-resnet", both},        {"deepspeed", both},
-                                                 {"megatron", both},         {"keras", both}};
+  const std::map<std::string, std::string> asked{{"pytorch-imagenet", both},
+                                                 {"horovod", ""},
+                                                 {"deepspeed", both},
+                                                 {"megatron", both},
+                                                 {"keras", both}};
   for (const auto& [preset, log] : logs) {
     const auto launch = read(preset, log, {{"samples", "50000"}}).launches.at(0);
     const auto check = [&] { require_cases({{1, "train.log", launch}}); };

@@ -85,45 +85,6 @@ inline const std::string kTfCnnBenchmarks =
     "total images/sec: 204.75\n"
     "----------------------------------------------------------------\n";
 
-// https://github.com/ML4AU/M3-GPU-jobs (its page on single-GPU jobs)
-inline const std::string kTfResnet =
-    "I0917 12:01:09.244876 139914427299648 keras_utils.py:88] BenchmarkMetric: {'global step':100, "
-    "'time_taken': 16.552601,'examples_per_second': 773.292362}\n"
-    "I0917 12:01:18.520732 139914427299648 keras_utils.py:88] BenchmarkMetric: {'global step':200, "
-    "'time_taken': 9.275636,'examples_per_second': 1379.959218}\n"
-    "I0917 12:01:27.772545 139914427299648 keras_utils.py:88] BenchmarkMetric: {'global step':300, "
-    "'time_taken': 9.252051,'examples_per_second': 1383.477080}\n"
-    "I0917 12:01:36.087600 139914427299648 keras_utils.py:96] BenchmarkMetric: {'epoch':0, "
-    "'time_taken': 43.452109}\n"
-    "390/390 - 43s - loss: 2.7444 - categorical_accuracy: 0.2385\n"
-    "78/78 - 3s - loss: 3.2528 - categorical_accuracy: 0.1654\n"
-    "{'accuracy_top_1': 0.1653645783662796, 'eval_loss': 3.2527751739208517, 'loss': "
-    "2.744446820479173, 'training_accuracy_top_1': 0.23846153914928436}\n";
-
-// https://github.com/HabanaAI/DL1-Workshop, branch 1.3.0,
-// TF-EfficientNet/web_content/EfficientNet.md: one process with 32 images a step, and two of eight
-// with as many each.
-inline const std::string kTfResnetLater =
-    "I0407 21:16:58.541527 139725706671936 keras_utils.py:145] TimeHistory: 43.91 seconds, 72.87 "
-    "examples/second between steps 0 and 100\n"
-    "I0407 21:17:05.025709 139725706671936 keras_utils.py:145] TimeHistory: 6.46 seconds, 495.19 "
-    "examples/second between steps 100 and 200\n"
-    "I0407 21:17:11.425594 139725706671936 keras_utils.py:145] TimeHistory: 6.39 seconds, 500.52 "
-    "examples/second between steps 200 and 300\n";
-inline const std::string kTfResnetOfEight =
-    "I0407 21:21:07.697500 140136124327744 keras_utils.py:145] TimeHistory: 53.15 seconds, 481.65 "
-    "examples/second between steps 0 and 100\n"
-    "I0407 21:21:07.697577 140201244120896 keras_utils.py:145] TimeHistory: 53.08 seconds, 482.25 "
-    "examples/second between steps 0 and 100\n"
-    "I0407 21:21:14.614000 140136124327744 keras_utils.py:145] TimeHistory: 6.91 seconds, 3703.05 "
-    "examples/second between steps 100 and 200\n"
-    "I0407 21:21:14.614032 140201244120896 keras_utils.py:145] TimeHistory: 6.91 seconds, 3703.14 "
-    "examples/second between steps 100 and 200\n"
-    "I0407 21:21:21.484506 140136124327744 keras_utils.py:145] TimeHistory: 6.87 seconds, 3727.31 "
-    "examples/second between steps 200 and 300\n"
-    "I0407 21:21:21.484404 140201244120896 keras_utils.py:145] TimeHistory: 6.87 seconds, 3727.46 "
-    "examples/second between steps 200 and 300\n";
-
 // https://github.com/deepspeedai/DeepSpeed/issues/2629
 inline const std::string kDeepspeed =
     "stdout: [2022-12-20 08:26:26,101] [INFO] [timer.py:197:stop] 0/17, "
