@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "bench/study/import/epochs.hpp"
@@ -21,43 +19,53 @@
 namespace scalebench {
 namespace {
 
-constexpr std::array kOfTime{Says::step_seconds,      Says::mean_step_seconds,
-                             Says::epoch_seconds,     Says::images_per_s,
-                             Says::images_per_s_each, Says::images_per_s_so_far};
+/// A word of kSays: another one does not compile.
+struct Says {
+  consteval Says(const char* text) : word(text) {
+    const std::string known = ' ' + std::string(kSays) + ' ';
+    if (known.find(' ' + std::string(word) + ' ') == std::string::npos) throw "no word of kSays";
+  }
+  std::string_view word;
+};
 
-/// What one line says, by Says; an expression that stands first in the table goes before.
-using Line = std::array<std::optional<std::string_view>, kSays>;
+constexpr Says kOfTime[]{"step_seconds", "mean_step_seconds", "epoch_seconds",
+                         "images_per_s", "images_per_s_each", "images_per_s_so_far"};
+/// What is the same in the whole log, in columns of these names.
+constexpr Says kFacts[]{"model", "ranks", "batch", "global_batch", "samples"};
+
+struct Said {
+  std::string_view text;
+  double factor = 1;
+};
+/// What one line says, by words of kSays.
+using Line = std::map<std::string_view, Said>;
 
 class PresetLines {
  public:
   explicit PresetLines(const Preset& preset) {
     for (const Pattern& pattern : preset.patterns) {
-      patterns_.emplace_back(&pattern,
-                             std::make_unique<LinePattern>(preset.name, pattern.expression));
+      patterns_.emplace_back(&pattern, LinePattern(preset.name, pattern.expression));
     }
   }
 
-  /// False: nothing.
-  bool read(const ForeignLine& text, Line& line, std::array<double, kSays>& factors) const {
-    line.fill(std::nullopt);
-    bool any = false;
+  /// An expression that stands first in the table goes before others of its word.
+  Line read(const ForeignLine& text) const {
+    Line line;
     for (const auto& [pattern, expression] : patterns_) {
-      const auto place = static_cast<std::size_t>(pattern->says);
-      if (line[place]) continue;
-      line[place] = expression->first_group(text);
-      factors[place] = pattern->factor;
-      any |= line[place].has_value();
+      if (line.contains(pattern->says)) continue;
+      if (const auto group = expression.first_group(text)) {
+        line[pattern->says] = {*group, pattern->factor};
+      }
     }
-    return any;
+    return line;
   }
 
  private:
-  std::vector<std::pair<const Pattern*, std::unique_ptr<const LinePattern>>> patterns_;
+  std::vector<std::pair<const Pattern*, LinePattern>> patterns_;
 };
 
 bool has_time(const Line& line) {
-  return std::ranges::any_of(
-      kOfTime, [&](Says says) { return line[static_cast<std::size_t>(says)].has_value(); });
+  return std::ranges::any_of(kOfTime, [&](Says says) { return line.contains(says.word); });
 }
 
 /// One epoch while it is read.
@@ -111,32 +119,35 @@ class PresetReader {
   void find(std::size_t line, const std::string& what) { result_.findings.push_back({line, what}); }
 
   std::optional<std::string_view> text(Says says) const {
-    return line_[static_cast<std::size_t>(says)];
+    const auto found = line_.find(says.word);
+    return found == line_.end() ? std::nullopt : std::optional(found->second.text);
   }
   /// NaN: the line does not say.
   double number(Says says) const {
-    const auto place = static_cast<std::size_t>(says);
-    const std::optional<double> value =
-        line_[place] ? number_in_line(*line_[place], text_) : std::nullopt;
-    return value ? *value * factors_[place] : std::nan("");
+    const auto found = line_.find(says.word);
+    if (found == line_.end()) return std::nan("");
+    const Said& said = found->second;
+    return number_in_line(said.text, text_).value_or(std::nan("")) * said.factor;
   }
 
   void take(const ForeignLine& line) {
     text_ = line.text;
-    if (!lines_.read(line, line_, factors_)) return;
+    line_ = lines_.read(line);
+    if (line_.empty()) return;
     any_time_ |= has_time(line_);
-    for (const auto& [says, column] : kFacts) note(says, column, line.number);
-    if (text(Says::local_rank)) local_ranks_.emplace(*text(Says::local_rank));
-    if (text(Says::epoch)) enter(std::string(*text(Says::epoch)));
+    for (const Says fact : kFacts) note(fact, line.number);
+    if (text("local_rank")) local_ranks_.emplace(*text("local_rank"));
+    if (text("epoch")) enter(std::string(*text("epoch")));
     if (epoch_ != nullptr) take_epoch(line.number);
     take_step();
   }
 
-  void note(Says says, std::string_view column, std::size_t line) {
-    if (!text(says)) return;
-    const auto [at, is_new] = facts_.emplace(column, *text(says));
-    if (is_new || at->second == *text(says) || !conflicts_.emplace(column).second) return;
-    find(line, fmt::format("{}: the log says {} and {}", column, at->second, *text(says)));
+  void note(Says fact, std::size_t line) {
+    const auto said = text(fact);
+    if (!said) return;
+    const auto [at, is_new] = facts_.emplace(fact.word, *said);
+    if (is_new || at->second == *said || !conflicts_.emplace(fact.word).second) return;
+    find(line, fmt::format("{}: the log says {} and {}", fact.word, at->second, *said));
   }
 
   /// Lines of several processes may be out of order by one epoch.
@@ -151,15 +162,15 @@ class PresetReader {
 
   void take_epoch(std::size_t line) {
     EpochSoFar& epoch = *epoch_;
-    const double step = number(Says::step), steps = number(Says::steps);
+    const double step = number("step"), steps = number("steps");
     const bool at_end = std::isnan(step) || step == steps;
-    if (text(Says::epoch_seconds)) {
+    if (text("epoch_seconds")) {
       // A second bar is that of an evaluation, one without a loss that of a prediction, which may
       // stand before the epoch's own; and one before the end will be overwritten.
-      const bool predicts = !std::isnan(step) && !text(Says::loss);
+      const bool predicts = !std::isnan(step) && !text("loss");
       if (!std::isnan(epoch.printed_seconds) || predicts || !at_end) return;
-      epoch.printed_seconds = number(Says::epoch_seconds);
-      epoch.unit_seconds = number(Says::unit_seconds);
+      epoch.printed_seconds = number("epoch_seconds");
+      epoch.unit_seconds = number("unit_seconds");
     }
     epoch.last_line = line;
     if (steps > 0) epoch.steps = steps;
@@ -168,19 +179,19 @@ class PresetReader {
       epoch.step = step;
       epoch.mean_sum = epoch.means = 0;
     }
-    if (const double mean = number(Says::mean_step_seconds); mean > 0 && step == epoch.step) {
+    if (const double mean = number("mean_step_seconds"); mean > 0 && step == epoch.step) {
       epoch.mean_sum += mean;
       epoch.means += 1;
     }
-    if (const double accuracy = number(Says::accuracy); !std::isnan(accuracy)) {
+    if (const double accuracy = number("accuracy"); !std::isnan(accuracy)) {
       epoch.accuracy = accuracy;
     }
   }
 
   /// Times of steps and rates, which need no epoch.
   void take_step() {
-    const double step = number(Says::step), seconds = number(Says::step_seconds);
-    const double rate = number(Says::images_per_s);
+    const double step = number("step"), seconds = number("step_seconds");
+    const double rate = number("images_per_s");
     if (seconds > 0 || rate > 0) {
       const std::string at = fmt::format("{}/{}", epoch_ == nullptr ? "" : epoch_->name, step);
       // Another process's line of the same step.
@@ -189,14 +200,14 @@ class PresetReader {
     }
     if (seconds > 0) {
       steps_.push_back(seconds);
-      if (const double batch = number(Says::global_batch); batch > 0) {
+      if (const double batch = number("global_batch"); batch > 0) {
         rates_.push_back(batch / seconds);
       }
     }
     if (rate > 0) rates_.push_back(rate);
-    if (const double each = number(Says::images_per_s_each); each > 0) rates_each_.push_back(each);
-    if (const double mean = number(Says::images_per_s_so_far); mean > 0) rate_so_far_ = mean;
-    if (text(Says::accuracy)) accuracy_ = number(Says::accuracy);
+    if (const double each = number("images_per_s_each"); each > 0) rates_each_.push_back(each);
+    if (const double mean = number("images_per_s_so_far"); mean > 0) rate_so_far_ = mean;
+    if (text("accuracy")) accuracy_ = number("accuracy");
   }
 
   [[noreturn]] void refuse(const std::vector<ForeignLine>& lines) const;
@@ -346,12 +357,6 @@ class PresetReader {
     }
   }
 
-  static constexpr std::pair<Says, std::string_view> kFacts[]{{Says::model, "model"},
-                                                              {Says::ranks, "ranks"},
-                                                              {Says::batch, "batch"},
-                                                              {Says::global_batch, "global_batch"},
-                                                              {Says::samples, "samples"}};
-
   const std::vector<Preset>& presets_;
   const Preset& preset_;
   const std::string& file_;
@@ -362,7 +367,6 @@ class PresetReader {
 
   Line line_;
   std::string_view text_;  // of that line
-  std::array<double, kSays> factors_{};
   bool any_time_ = false;
   std::map<std::string, std::string, std::less<>> facts_;  // by column
   std::set<std::string, std::less<>> conflicts_;           // columns of which it says two things
@@ -378,10 +382,8 @@ class PresetReader {
 void PresetReader::refuse(const std::vector<ForeignLine>& lines) const {
   for (const Preset& other : presets_) {
     const PresetLines patterns(other);
-    Line line;
-    std::array<double, kSays> factors{};
     for (const ForeignLine& one : lines) {
-      if (&other == &preset_ || !patterns.read(one, line, factors) || !has_time(line)) continue;
+      if (&other == &preset_ || !has_time(patterns.read(one))) continue;
       fail<UsageError>("{}: no time of {} is in it; line {} is of --preset {}", file_, preset_.name,
                        one.number, other.name);
     }

@@ -4,58 +4,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "bench/record/file.hpp"
+#include "bench/study/import/foreign_text.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
 namespace {
 
-/// In the order of Says.
-constexpr std::array<std::string_view, kSays> kSaysNames{"epoch",
-                                                         "step",
-                                                         "steps",
-                                                         "step_seconds",
-                                                         "mean_step_seconds",
-                                                         "epoch_seconds",
-                                                         "unit_seconds",
-                                                         "images_per_s",
-                                                         "images_per_s_each",
-                                                         "images_per_s_so_far",
-                                                         "accuracy",
-                                                         "loss",
-                                                         "model",
-                                                         "ranks",
-                                                         "local_rank",
-                                                         "batch",
-                                                         "global_batch",
-                                                         "samples"};
-
 /// An expression, or one with a factor: 'took ([0-9]+) ms', ['took ([0-9]+) ms', 1e-3].
-Pattern pattern_of(TomlReader& reader, Says says, const toml::node& node) {
+Pattern pattern_of(TomlReader& reader, std::string_view says, const toml::node& node) {
   const toml::array* const both = node.as_array();
   const toml::node& first = both != nullptr && both->size() == 2 ? (*both)[0] : node;
   if (!first.is_string()) reader.complain(node, "expected an expression, or one and a factor");
   const double factor = &first == &node ? 1 : (*both)[1].value_or(1.0);
-  return {says, first.value_or(std::string()), factor};
+  return {std::string(says), first.value_or(std::string()), factor};
 }
 
 void read_patterns(TomlReader& reader, const toml::table& says, Preset& preset) {
+  const std::vector<std::string_view> known = words_of(kSays);
   for (const auto& [key, node] : says) {
-    const auto name = std::ranges::find(kSaysNames, key.str());
-    if (name == kSaysNames.end()) {
-      reader.complain(node, unknown_name("key", key.str(), kSaysNames));
-      continue;
-    }
-    const auto what = static_cast<Says>(name - kSaysNames.begin());
-    if (!node.is_array()) {
-      preset.patterns.push_back(pattern_of(reader, what, node));
-      continue;
-    }
-    for (const toml::node& one : *node.as_array()) {
-      preset.patterns.push_back(pattern_of(reader, what, one));
+    if (std::ranges::find(known, key.str()) == known.end()) {
+      reader.complain(node, unknown_name("key", key.str(), known));
+    } else if (!node.is_array()) {
+      preset.patterns.push_back(pattern_of(reader, key.str(), node));
+    } else {
+      for (const toml::node& one : *node.as_array()) {
+        preset.patterns.push_back(pattern_of(reader, key.str(), one));
+      }
     }
   }
 }

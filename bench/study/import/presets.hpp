@@ -3,7 +3,6 @@
 // kinds.hpp reads them.
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -11,30 +10,14 @@
 
 namespace scalebench {
 
-enum class Says {
-  epoch,                // which one this line is of
-  step,                 // how far the epoch, or the training, has come
-  steps,                // that an epoch has
-  step_seconds,         // of the step, or the steps, before this line
-  mean_step_seconds,    // of the epoch's steps so far
-  epoch_seconds,        // of the whole epoch
-  unit_seconds,         // of one of `steps`, whatever that is
-  images_per_s,         // of all ranks
-  images_per_s_each,    // of one rank
-  images_per_s_so_far,  // of all ranks and the whole run: the last one counts
-  accuracy,
-  loss,  // tells the bar of an epoch from that of a prediction
-  model,
-  ranks,
-  local_rank,  // ranks of one host introduce themselves
-  batch,       // of one rank
-  global_batch,
-  samples,
-};
-constexpr std::size_t kSays = 18;
+/// What a line can say; configs/presets.toml explains each.
+inline constexpr std::string_view kSays =
+    "epoch step steps step_seconds mean_step_seconds epoch_seconds unit_seconds images_per_s "
+    "images_per_s_each images_per_s_so_far accuracy loss model ranks local_rank batch global_batch "
+    "samples";
 
 struct Pattern {
-  Says says = Says::epoch;
+  std::string says;  // one of kSays
   std::string expression;
   double factor = 1;  // to seconds, or to a share
 };
