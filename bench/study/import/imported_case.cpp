@@ -189,11 +189,21 @@ std::optional<double> seconds_behind(const ResultRow& row, std::string_view colu
   return positive(number_in(row, "batch") * steps / value);
 }
 
+double required_seconds(std::string_view place, const ResultRow& row, std::string_view column,
+                        double value) {
+  const std::optional<double> seconds = seconds_behind(row, column, value);
+  if (seconds) return *seconds;
+  fail<UsageError>("{}: {} gives no time without {}; add --set", place, column,
+                   needed_for_seconds(row.schema()));
+}
+
 std::string_view needed_for_seconds(const Schema& schema) {
   if (schema.file == epoch_schema().file) return "samples (the images of one epoch)";
-  if (schema.file == throughput_schema().file) return "batch (images of one rank in one step)";
+  if (schema.file == throughput_schema().file) {
+    return "batch (images of one rank in one step) and ranks";
+  }
   if (schema.file == kernels_schema().file) return "bytes";
-  return "size_bytes and ranks";
+  return "size_bytes and several ranks";
 }
 
 }  // namespace scalebench

@@ -83,6 +83,10 @@ double unit_factor(std::string_view place, std::string_view column, std::string_
 /// nothing where the row does not say of how many bytes or images.
 std::optional<double> seconds_behind(const ResultRow& row, std::string_view column, double value);
 
+/// The same; throws UsageError, beginning with `place`, with what it lacks.
+double required_seconds(std::string_view place, const ResultRow& row, std::string_view column,
+                        double value);
+
 /// What seconds_behind needs beside the value, for a message: "samples (images of an epoch)".
 std::string_view needed_for_seconds(const Schema& schema);
 

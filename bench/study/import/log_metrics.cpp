@@ -225,15 +225,13 @@ class LogReader {
       return;
     }
     if (is_epoch(schema_) && column == "seconds") compare_with_names(found.numbers.size());
-    for (const double value : found.numbers) {
-      const std::optional<double> seconds = seconds_behind(one.row, column, value);
-      if (seconds) one.seconds.push_back(*seconds);
+    if (column != "images_per_s" || seconds_behind(one.row, column, 1)) {
+      for (const double value : found.numbers) {
+        one.seconds.push_back(required_seconds(file_, one.row, column, value));
+      }
+      return;
     }
-    if (!one.seconds.empty()) return;
     const std::string_view needed = needed_for_seconds(schema_);
-    if (column != "images_per_s") {
-      fail<UsageError>("{}: {} gives no time without {}; add --set", file_, column, needed);
-    }
     one.row.set("note", fmt::format("no time: {:g} images/s, and the log does not say {}",
                                     median_of(found.numbers), needed));
     result_.remarks.push_back(fmt::format(

@@ -141,20 +141,6 @@ bool says_none(std::string_view text) {
   return std::ranges::find(kNone, text) != kNone.end();
 }
 
-/// Behind "gives no time": what a rate lacks, or why what is there does not do.
-std::string why_no_time(const ResultRow& row) {
-  const std::string bytes = text_in(row, "size_bytes"), ranks = text_in(row, "ranks");
-  if (!bytes.empty() && !ranks.empty()) {
-    return fmt::format("with size_bytes {} and ranks {}{}", bytes, ranks,
-                       ranks == "1" ? ": one rank sends nothing, so leave it out" : "");
-  }
-  std::string_view lacks = needed_for_seconds(row.schema());
-  const bool of_steps = row.schema().file == throughput_schema().file;
-  if (!bytes.empty() || (of_steps && !row.get("batch").empty())) lacks = "ranks";
-  if (!ranks.empty() && row.schema().has("size_bytes")) lacks = "size_bytes";
-  return fmt::format("without {}; map it, or add --set", lacks);
-}
-
 class MappedCsv {
  public:
   MappedCsv(const std::filesystem::path& path, const CsvMap& map, const Settings& settings)
@@ -244,16 +230,10 @@ class MappedCsv {
     const std::string& text = table_.text(row, carrier.theirs);
     const std::optional<double> number = decimal_of(text);
     if (!number && !says_none(text)) refuse(row, carrier, no_number(carrier.theirs, text));
-    const std::optional<double> seconds =
-        number && *number > 0 ? seconds_behind(one.row, carrier.ours, *number * carrier.factor)
-                              : std::nullopt;
-    if (seconds) {
-      one.seconds = {*seconds};
-      return;
-    }
     if (number && *number > 0) {
-      fail<UsageError>("{}: {} gives no time {}", table_.place(row, carrier.theirs), carrier.ours,
-                       why_no_time(one.row));
+      const std::string place = fmt::format("{}:{}", file_, table_.line(row));
+      one.seconds = {required_seconds(place, one.row, carrier.ours, *number * carrier.factor)};
+      return;
     }
     one.row.set("status", "failed");
     one.row.set("note", fmt::format("{} is '{}'", carrier.theirs, text));

@@ -348,12 +348,7 @@ class PresetReader {
     if (!has_rates())
       fail<UsageError>("{}: {} says no steps; leave --bench out", file_, preset_.name);
     for (const double rate : rates_of_all(one.row)) {
-      const std::optional<double> seconds = seconds_behind(one.row, "images_per_s", rate);
-      if (!seconds) {
-        fail<UsageError>("{}: images a second give no step without {}; add --set batch=...", file_,
-                         needed_for_seconds(schema_));
-      }
-      one.seconds.push_back(*seconds);
+      one.seconds.push_back(required_seconds(file_, one.row, "images_per_s", rate));
     }
   }
 
