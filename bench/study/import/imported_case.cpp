@@ -16,7 +16,7 @@ namespace {
 /// Columns that statistics, ids and rates come from, never a user.
 constexpr std::string_view kMade =
     "run_id case_id origin status launches repetitions seconds seconds_median "
-    "seconds_ci_low seconds_ci_high interval converged busbw_gb_per_s "
+    "seconds_ci_low seconds_ci_high interval converged skew_seconds busbw_gb_per_s "
     "bound_busbw_gb_per_s native_ratio native_ratio_ci_low native_ratio_ci_high native_verdict "
     "images_per_s_ci_low images_per_s_ci_high gb_per_s gflop_per_s images_per_s";
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <unordered_map>
 
@@ -36,7 +35,7 @@ std::vector<std::string_view> required(const Schema& schema) {
 /// it.
 std::vector<std::size_t> columns_of_the_case(const Schema& schema) {
   const std::vector<std::string_view> varying = words_of(
-      "note ranks nodes rank parameters first_call_seconds slowest_rank skew_seconds "
+      "note ranks nodes rank parameters first_call_seconds slowest_rank "
       "test_accuracy epochs_to_target relative_to_one_rank last_rank joules");
   std::vector<std::size_t> places;
   for (const std::string_view column : describing_columns(schema)) {
@@ -78,7 +77,6 @@ ResultRow sample_of(const ResultRow& row, int launch, std::size_t repetition, do
   if (text_in(row, "rank") != "all") sample.set("rank", text_in(row, "rank"));
   sample.set("bytes", text_in(row, "size_bytes") + text_in(row, "bytes"));
   sample.set("samples", text_in(row, "samples"));
-  sample.set("skew_seconds", text_in(row, "skew_seconds"));
   return sample;
 }
 
@@ -105,7 +103,6 @@ class LaunchCases {
     if (is_new) {
       rows_.cases.push_back(row);
       seconds_.emplace_back();
-      skews_.emplace_back();
     } else {
       const std::string there = text_in(rows_.cases[found->second], "nodes");
       if (there != text_in(row, "nodes")) {
@@ -121,8 +118,6 @@ class LaunchCases {
           rows_.samples.emplace_back(sample_of(row, rows_.launch, seconds.size(), one.seconds[i]));
       seconds.push_back(one.seconds[i]);
       if (!one.accuracies.empty()) sample.set("test_accuracy", one.accuracies[i]);
-      const double skew = number_in(row, "skew_seconds");
-      if (!std::isnan(skew)) skews_[found->second].push_back(skew);
     }
   }
 
@@ -134,9 +129,6 @@ class LaunchCases {
       row.set(time_column(schema_), median);
       if (schema_.has("images_per_s")) row.set("images_per_s", images_of(row) / median);
     }
-    for (std::size_t i = 0; i < skews_.size(); ++i) {
-      if (!skews_[i].empty()) rows_.cases[i].set("skew_seconds", median_of(skews_[i]));
-    }
     rows_.cases = rows_of(cells_of({rows_}));
     return std::move(rows_);
   }
@@ -145,8 +137,7 @@ class LaunchCases {
   const Schema& schema_;
   std::vector<std::size_t> columns_;  // of the case
   LaunchRows rows_;
-  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  std::vector<std::vector<double>> seconds_, skews_;  // of each of rows_.cases
+  std::vector<std::vector<double>> seconds_;  // of each of rows_.cases
   std::unordered_map<std::string, std::size_t> place_of_;
 };
 

@@ -165,18 +165,5 @@ TEST(ImportedRows, GivesSamplesTheirImagesAndAccuracies) {
   EXPECT_EQ(samples[2].get("test_accuracy"), "");
 }
 
-TEST(ImportedRows, ASkewIsTheMedianOfTheLaunchs) {
-  ImportedLaunch launch;
-  for (const double skew : {1e-6, 5e-6, 2e-6}) {
-    ImportedCase one{ResultRow(allreduce_schema()), {1e-3}, {}};
-    one.row.set("ranks", 2).set("size_bytes", 1024).set("algorithm", "native");
-    one.row.set("dtype", "float").set("skew_seconds", skew);
-    launch.cases.push_back(one);
-  }
-  const ImportedRows rows = imported_rows({{1, "osu.log", launch}}, allreduce_schema(), kIdentity);
-  ASSERT_THAT(rows.cases, SizeIs(1));
-  EXPECT_EQ(number_in(rows.cases[0], "skew_seconds"), 2e-6);
-}
-
 }  // namespace
 }  // namespace scalebench

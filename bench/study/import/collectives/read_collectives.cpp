@@ -6,13 +6,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "bench/study/import/collectives/collective_run.hpp"
-#include "bench/study/import/collectives/latency_table.hpp"
 #include "bench/study/import/collectives/printed_table.hpp"
 #include "bench/study/import/kinds.hpp"
+#include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -39,6 +40,147 @@ std::string_view program_in(const Words& words) {
   return "";
 }
 
+std::string dtype_named_by_mpi(std::string_view name) {
+  static const std::map<std::string_view, std::string_view> kNames{
+      {"MPI_FLOAT", "float"}, {"MPI_DOUBLE", "double"}, {"MPI_INT", "int32"}, {"MPI_CHAR", "char"}};
+  while (name.ends_with('.')) name.remove_suffix(1);
+  const auto found = kNames.find(name);
+  return std::string(found == kNames.end() ? name : found->second);
+}
+
+/// osu_allreduce of the OSU Micro-Benchmarks (3 to 7.5, with or without -f) and Allreduce of the
+/// Intel MPI Benchmarks. A time is each rank's mean over iterations, then the mean over ranks. No
+/// bandwidth stands beside it, so the title has to say what it is.
+class LatencyTable {
+ public:
+  LatencyTable(const std::string& file, const Settings& settings, ImportedFile& result)
+      : file_(file), settings_(settings), result_(result) {}
+
+  /// Whether a table of another benchmark, or of this once more, begins with the line.
+  bool begins(const ForeignLine& line) {
+    const std::size_t osu = line.text.find("OSU "), intel = line.text.find("Benchmarking ");
+    const bool is_osu = osu != std::string_view::npos && holds(line.text, "Test");
+    if (!is_osu && intel == std::string_view::npos) return false;
+    end();
+    is_open_ = true;
+    is_osu_ = is_osu;
+    const std::string_view title = line.text.substr(is_osu_ ? osu : intel);
+    const Words words = cells_of(title);
+    is_other_ =
+        !holds(title, "Allreduce") || holds(title, "Non-blocking") || holds(title, "Persistent");
+    program_ = is_osu_ ? "osu_allreduce" : "Allreduce of the Intel MPI Benchmarks";
+    if (is_other_) find(line, fmt::format("'{}' is left out: no {}", title, program_));
+    // "OSU MPI-CUDA Allreduce Latency Test v7.0", "OSU NCCL-CUDA Allreduce Latency Test v7.5"
+    const bool has_library = is_osu_ && words.size() > 1;
+    if (has_library && holds(words[1], "-")) memory_ = "device";
+    if (has_library && holds(words[1], "CCL")) transport_ = "nccl";
+    return true;
+  }
+
+  /// A line of the table that has begun; `is_cut`: within which the file ends. Whether it is one.
+  bool line(const ForeignLine& line, const Words& words, bool is_cut) {
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      if (words[i] == "Datatype:") dtype_ = dtype_named_by_mpi(words[i + 1]);
+      const bool counts = words[i].ends_with("#processes") || words[i] == "processes";
+      if (counts && words[i + 1] == "=" && i + 2 < words.size()) {
+        ranks_ = read_number<int>(words[i + 2]);
+      }
+    }
+    return row(line, words, is_cut) || words.front().starts_with('#');
+  }
+
+  /// What was read becomes a launch.
+  void end() {
+    if (!launch_.cases.empty()) result_.launches.push_back(std::move(launch_));
+    launch_ = {};
+    memory_ = dtype_ = "";
+    transport_ = "mpi";
+    ranks_.reset();
+    numbers_ = 0;
+    is_open_ = is_other_ = false;
+  }
+  bool is_open() const { return is_open_; }
+
+ private:
+  /// True: the line is one of the table, even if of no use.
+  bool find(const ForeignLine& line, const std::string& what) {
+    result_.findings.push_back({line.number, what});
+    return true;
+  }
+
+  bool row(const ForeignLine& line, Words words, bool is_cut) {
+    const bool failed = words.back() == "Fail";
+    if (failed || words.back() == "Pass") words.pop_back();
+    auto begin = words.end();
+    for (auto word = words.end(); word != words.begin(); --word) {
+      if (!size_in(*(word - 1)).empty()) begin = word - 1;
+      if (!is_cell(*(word - 1))) break;
+    }
+    if (words.end() - begin < 2 || is_other_) return false;
+    if (is_cut) return find(line, "the output ends within this line: it is left out");
+    const std::string_view bytes = size_in(*begin);
+    if (!is_count(bytes)) return find(line, "size 0: nothing is moved");
+    const Words cells(begin + 1, words.end());
+    // OSU prints the average alone; with -f minimum, maximum and iterations; and three percentiles
+    // behind either. Intel's benchmarks print repetitions, minimum, maximum and average.
+    const std::size_t count = cells.size();
+    const bool is_known = count == 4 || (is_osu_ && (count == 1 || count == 7));
+    if (numbers_ == 0 && is_known) numbers_ = count;
+    if (count != numbers_) {
+      return find(line, fmt::format("{} numbers, as no row of this table has", count + 1));
+    }
+    const std::string_view printed = is_osu_ ? cells.front() : cells.back();
+    const auto average = decimal_of(printed);
+    if (!average || *average <= 0) return find(line, no_number("average", printed));
+    const bool has_range = !is_osu_ || (count > 1 && is_count(cells[3]));
+    if (has_range && (decimal_of(cells[1]) > average || decimal_of(cells[2]) < average)) {
+      return find(line,
+                  fmt::format("average {} is not between {} and {}", printed, cells[1], cells[2]));
+    }
+    ImportedCase one{described(bytes), {*average / 1e6}, {}};
+    one.row.set("note", fmt::format("mean over iterations and ranks, as {} prints it", program_));
+    if (failed) {
+      one.seconds.clear();
+      one.row.set("status", "wrong").set("note", program_ + ": validation failed");
+      find(line, one.row.get("note"));
+    }
+    launch_.cases.push_back(std::move(one));
+    return true;
+  }
+
+  ResultRow described(std::string_view bytes) const {
+    ResultRow row(allreduce_schema());
+    row.set("memory", memory_).set("dtype", dtype_).set("size_bytes", bytes);
+    if (ranks_) row.set("ranks", *ranks_);
+    apply(settings_, row, file_);
+    set_where_empty(row, "algorithm", "native");
+    set_where_empty(row, "transport", transport_);
+    set_where_empty(row, "memory", "host");
+    set_where_empty(row, "dtype", "float");
+    set_where_empty(row, "op", "sum");
+    set_where_empty(row, "placement", "out_of_place");
+    set_where_empty(row, "mode", "isolated");
+    if (row.get("ranks").empty()) {
+      fail<UsageError>("{}: the number of ranks of {} is not in it; add --set ranks=N", file_,
+                       program_);
+    }
+    return row;
+  }
+
+  const std::string& file_;
+  const Settings& settings_;
+  ImportedFile& result_;
+  ImportedLaunch launch_;
+  std::string program_;         // "osu_allreduce", "Allreduce of the Intel MPI Benchmarks"
+  std::string memory_, dtype_;  // empty: not said
+  std::string_view transport_ = "mpi";
+  std::optional<int> ranks_;
+  std::size_t numbers_ = 0;  // behind the size, in each row; 0: none so far
+  bool is_osu_ = false;      // else Intel's
+  bool is_open_ = false;
+  bool is_other_ = false;  // of another collective
+};
+
 class Reader {
  public:
   Reader(const std::string& file, const Settings& settings, ImportedFile& result)
@@ -53,7 +195,7 @@ class Reader {
     } else if (begins_run(line, words) || is_device(words, line.number) || is_head(words, line)) {
       latency_.end();
     } else if (latency_.is_open()) {
-      if (!latency_.line(line, is_cut)) note_behind(line);
+      if (!latency_.line(line, words, is_cut)) note_behind(line);
     } else if (holds(line.text, "Out of bounds values") || holds(line.text, "Avg bus bandwidth")) {
       run_.ended = true;
       if (holds(line.text, "FAILED")) run_.fails_at = line.number;
