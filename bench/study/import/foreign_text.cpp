@@ -177,20 +177,6 @@ std::string no_number(std::string_view name, std::string_view text) {
   return what;
 }
 
-using nlohmann::json;
-
-const json& member(const json& object, const char* name) {
-  static const json kNull;
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return found == object.end() ? kNull : *found;
-}
-
-std::string member_text(const json& object, const char* name) {
-  const json& value = member(object, name);
-  if (value.is_string()) return value.get<std::string>();
-  return value.is_primitive() && !value.is_null() ? value.dump() : "";
-}
-
 namespace {
 
 re2::RE2::Options pattern_options() {

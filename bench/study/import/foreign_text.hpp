@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,14 +64,6 @@ bool is_count(std::string_view text);
 
 /// "name: 'text'" and, where a comma or a word explains it, why that is no number.
 std::string no_number(std::string_view name, std::string_view text);
-
-// Foreign JSON: read without exceptions for what is not there.
-
-/// The member as text, numbers as they are written; empty when it is absent, null or a structure.
-std::string member_text(const nlohmann::json& object, const char* name);
-
-/// The member, or null (a JSON null) when it is absent.
-const nlohmann::json& member(const nlohmann::json& object, const char* name);
 
 // A regular expression for the lines of a log: in time that grows with the line's length, whatever
 // the expression.

@@ -58,7 +58,7 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
   const auto listed_in_all = static_cast<std::int64_t>(devices.size());
   const bool is_whole = listed > 0 && highest < static_cast<int>(devices.size()) &&
                         listed_in_all % std::max(std::int64_t{1}, of_a_process) == 0;
-  const std::optional<int> known = is_whole && !ranks ? listed : ranks;
+  const std::optional<int> known = is_whole ? std::optional(listed) : std::nullopt;
   TableHints of_table = hints;
   of_table.is_allreduce = !program.empty();
   of_table.ranks = known ? known : read_number<int>(setting(settings, "ranks"));
@@ -72,7 +72,8 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
         launch.cases.emplace_back(ImportedCase{described(one, table.ranks), {one.seconds}, {}});
     ResultRow& row = made.row;
     // Of a list that was cut nobody knows how many hosts it had.
-    if (known == table.ranks && !hosts.empty()) row.set("nodes", hosts.size());
+    const bool has_hosts = !hosts.empty() && (is_never_cut || known == table.ranks);
+    if (has_hosts) row.set("nodes", hosts.size());
     apply(settings, row, file);
     set_where_empty(row, "algorithm", "native");
     set_where_empty(row, "transport", "nccl");

@@ -23,8 +23,8 @@ struct CollectiveRun {
   std::set<std::pair<int, int>> devices = {};  // that are listed: group, rank
   std::set<std::string> hosts = {};            // of the first group
   int first_group = 0;
-  std::optional<int> ranks = {};  // instead of counting the listed ones
-  bool are_several = false;       // runs of one rank each, side by side
+  bool is_never_cut = false;  // the list of devices: nobody posts a part of it
+  bool are_several = false;   // runs of one rank each, side by side
   TableHints hints = {};
   std::vector<PrintedRow> rows = {};
   bool ended = false;        // by the lines that stand below a whole table

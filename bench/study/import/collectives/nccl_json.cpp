@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <set>
 
@@ -20,34 +19,36 @@ using nlohmann::json;
 
 constexpr int kLatestVersion = 3;
 
+/// The member, or null (a JSON null) when it is absent.
+const json& member(const json& object, const char* name) {
+  static const json kNull;
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found == object.end() ? kNull : *found;
+}
+
+/// The member as text, numbers as they are written; empty when it is absent, null or a structure.
+std::string member_text(const json& object, const char* name) {
+  const json& value = member(object, name);
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_primitive() && !value.is_null() ? value.dump() : "";
+}
+
 int whole(const json& object, const char* name, int otherwise) {
   const json& value = member(object, name);
   return whole_number<int>(value).value_or(otherwise);
 }
 
-/// Of all groups. Versions differ in whether each rank of a process is listed or only its first.
-int ranks_of(const json& config, const std::vector<int>& listed) {
-  constexpr std::int64_t kMost = 1 << 24;  // more than anybody has
-  const std::int64_t threads = std::clamp<std::int64_t>(whole(config, "nthreads", 1), 1, kMost);
-  const std::int64_t gpus = std::clamp<std::int64_t>(whole(config, "ngpus", 1), 1, kMost);
-  const std::int64_t last = std::clamp<std::int64_t>(std::ranges::max(listed), 0, kMost);
-  const std::int64_t ranks = last % (threads * gpus) == 0 ? last + threads * gpus : last + 1;
-  return static_cast<int>(std::min(ranks, kMost));
-}
-
+/// Versions differ in whether each rank of a process is listed or only its first.
 void read_config(const json& config, CollectiveRun& run, std::set<std::string>& gpus) {
+  constexpr std::int64_t kMost = 1 << 24;  // more than anybody has
   run.graph = decimal_of(member_text(config, "graph")).value_or(0) > 0;
-  std::vector<int> listed, groups;
+  run.of_a_process = std::clamp<std::int64_t>(whole(config, "nthreads", 1), 1, kMost) *
+                     std::clamp<std::int64_t>(whole(config, "ngpus", 1), 1, kMost);
   for (const json& device : member(config, "devices")) {
-    listed.push_back(whole(device, "rank", 0));
-    groups.push_back(whole(device, "group", 0));
-    run.add_device(listed.back(), groups.back(), member_text(device, "hostname"));
+    run.add_device(whole(device, "rank", 0), whole(device, "group", 0),
+                   member_text(device, "hostname"));
     gpus.insert(member_text(device, "device_info"));
   }
-  if (listed.empty()) return;
-  const double share = static_cast<double>(std::ranges::count(groups, groups.front())) /
-                       static_cast<double>(groups.size());
-  run.ranks = static_cast<int>(std::lround(ranks_of(config, listed) * share));
 }
 
 /// In seconds, without those that -K leaves out.
@@ -107,7 +108,7 @@ ImportedFile read_nccl_json(std::string_view text, const std::string& file,
   }
   if (!run.command.empty()) run.program = run.command.front();
   read_config(member(document, "config"), run, gpus);
-  run.ended = true;
+  run.ended = run.is_never_cut = true;
   const json& results = member(document, "results");
   for (std::size_t i = 0; results.is_array() && i < results.size(); ++i) {
     read_result(results[i], i + 1, run);
