@@ -221,7 +221,7 @@ void published(std::string_view bytes) {
   const CsvTable table = CsvTable::read(file);
   if (table.size() == 0) return;
   const std::string& name = table.text(0, "name");
-  const Schema& schema = published_schema(file, name, "");
+  const Schema& schema = published_schema(file, name);
   make_rows(read_published(file, name, schema, Settings()), schema);
 }
 

@@ -95,12 +95,10 @@ const Schema& import_schema(std::string_view kind, const ImportGuide& guide) {
   const bool is_log = kind == "log";
   if (!is_log && !guide.metrics.empty()) fail<UsageError>("--metric belongs to log alone");
   if (!is_log && !guide.preset.empty()) fail<UsageError>("--preset belongs to log alone");
-  if (!is_log && kind != "published" && !guide.bench.empty()) {
-    fail<UsageError>("--bench belongs to log and published alone");
-  }
+  if (!is_log && !guide.bench.empty()) fail<UsageError>("--bench belongs to log alone");
   if (kind != "csv" && !guide.map.empty()) fail<UsageError>("--map belongs to csv alone");
   if (is_log) return schema_of_log(guide);
-  if (kind == "published") return published_schema(guide.catalog, guide.name, guide.bench);
+  if (kind == "published") return published_schema(guide.catalog, guide.name);
   if (kind != "csv") return allreduce_schema();
   if (guide.map.empty()) fail<UsageError>("csv: which column is what? add --map FILE.toml");
   return *read_csv_map(guide.map).schema;

@@ -19,7 +19,7 @@ namespace scalebench {
 /// What a user says of how files are to be read, beside --set.
 struct ImportGuide {
   std::string map;                   // csv
-  std::string bench;                 // log, published; empty: epoch, or what the numbers are of
+  std::string bench;                 // log; empty: epoch
   std::vector<std::string> metrics;  // log
   std::string preset;                // log, instead of metrics
   std::filesystem::path presets;     // the file of these
@@ -95,10 +95,9 @@ ImportedFile read_preset(std::string_view text, const std::string& file, const S
 /// Throws UsageError for a name that the catalog does not have.
 void require_published(const std::filesystem::path& catalog, const std::string& name);
 
-/// The kind of case that this name has numbers of: `bench` if it is not empty, else what it holds.
-/// Throws UsageError for an unknown name, and where it has no such numbers.
-const Schema& published_schema(const std::filesystem::path& catalog, const std::string& name,
-                               const std::string& bench);
+/// The kind of case that this name has numbers of: epochs, else steps, else allreduces. Throws
+/// UsageError for an unknown name, and where it has none.
+const Schema& published_schema(const std::filesystem::path& catalog, const std::string& name);
 
 /// One launch of the rows of that name; a row that holds no time is a finding.
 ImportedFile read_published(const std::filesystem::path& catalog, const std::string& name,

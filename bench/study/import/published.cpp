@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "bench/record/csv.hpp"
@@ -18,46 +17,21 @@ namespace scalebench {
 namespace {
 
 struct PublishedBench {
-  std::string_view name;
   const Schema& (*schema)();
-  std::vector<std::string_view> columns;  // any of which makes a row one of these
+  std::string_view column;  // which a row of it has
+  std::string_view ours;    // what its number is of
 };
 
 /// In the order in which they are preferred.
-const std::vector<PublishedBench>& published_benches() {
-  static const std::vector<PublishedBench> kBenches{
-      {"epoch", epoch_schema, {"seconds_per_epoch"}},
-      {"throughput", throughput_schema, {"images_per_s", "images_per_s_per_gpu"}},
-      {"allreduce", allreduce_schema, {"busbw_gb_per_s"}}};
-  return kBenches;
-}
+constexpr PublishedBench kBenches[]{{epoch_schema, "seconds_per_epoch", "seconds"},
+                                    {throughput_schema, "images_per_s", "images_per_s"},
+                                    {allreduce_schema, "busbw_gb_per_s", "busbw_gb_per_s"}};
 
-bool holds(const CsvTable& table, std::size_t row, const PublishedBench& bench) {
-  return std::ranges::any_of(bench.columns,
-                             [&](auto column) { return !table.text(row, column).empty(); });
-}
-
-/// Whether the row can be one of that file; images a second make epochs, too.
-bool fits(const CsvTable& table, std::size_t row, const Schema& schema) {
-  const bool epochs = schema.file == epoch_schema().file;
-  return std::ranges::any_of(published_benches(), [&](const PublishedBench& bench) {
-    const bool wanted = bench.schema().file == schema.file;
-    return (wanted || (epochs && bench.name == "throughput")) && holds(table, row, bench);
-  });
-}
-
-/// Rows of the name of which the best kind is taken: epochs that are printed rather than made.
 std::vector<std::size_t> rows_for(const CsvTable& table, const std::string& name,
-                                  const Schema& schema) {
+                                  const PublishedBench& bench) {
   std::vector<std::size_t> rows;
-  bool printed = false;
   for (std::size_t row = 0; row < table.size(); ++row) {
-    if (table.text(row, "name") != name || !fits(table, row, schema)) continue;
-    rows.push_back(row);
-    printed |= !table.text(row, "seconds_per_epoch").empty();
-  }
-  if (printed && schema.file == epoch_schema().file) {
-    std::erase_if(rows, [&](auto row) { return table.text(row, "seconds_per_epoch").empty(); });
+    if (table.text(row, "name") == name && table.number(row, bench.column) > 0) rows.push_back(row);
   }
   return rows;
 }
@@ -97,48 +71,19 @@ ImportedCase case_of(const CsvTable& table, std::size_t row, const Schema& schem
   return one;
 }
 
-/// Images a second of all ranks.
-double rate_in(const CsvTable& table, std::size_t row, const ResultRow& one) {
-  const double of_all = table.number(row, "images_per_s");
-  const double each = table.number(row, "images_per_s_per_gpu");
-  return std::isnan(of_all) ? each * number_in(one, "ranks") : of_all;
-}
-
-void set_rate_alone(const CsvTable& table, std::size_t row, ResultRow& one) {
-  one.set("images_per_s", rate_in(table, row, one));
-  one.add_note("no time: no batch is published");
-}
-
-/// Its time, as printed or as it follows; nothing where that takes what is not there.
-std::optional<double> seconds_in(const CsvTable& table, std::size_t row, const ResultRow& one) {
-  if (one.schema().file == allreduce_schema().file) {
-    return seconds_behind(one, "busbw_gb_per_s", table.number(row, "busbw_gb_per_s"));
-  }
-  const double printed = table.number(row, "seconds_per_epoch");
-  if (one.schema().file == epoch_schema().file && printed > 0) return printed;
-  return seconds_behind(one, "images_per_s", rate_in(table, row, one));
-}
-
 }  // namespace
 
 void require_published(const std::filesystem::path& catalog, const std::string& name) {
   require_known_name(CsvTable::read(catalog), name);
 }
 
-const Schema& published_schema(const std::filesystem::path& catalog, const std::string& name,
-                               const std::string& bench) {
+const Schema& published_schema(const std::filesystem::path& catalog, const std::string& name) {
   const CsvTable table = CsvTable::read(catalog);
   require_known_name(table, name);
-  for (const PublishedBench& one : published_benches()) {
-    const Schema& schema = one.schema();
-    if (!bench.empty() && bench != one.name) continue;
-    for (std::size_t row = 0; row < table.size(); ++row) {
-      const bool wanted = bench.empty() ? holds(table, row, one) : fits(table, row, schema);
-      if (table.text(row, "name") == name && wanted) return schema;
-    }
+  for (const PublishedBench& bench : kBenches) {
+    if (!rows_for(table, name, bench).empty()) return bench.schema();
   }
-  fail<UsageError>("{}: nothing{} is published of it that could be a time", name,
-                   bench.empty() ? "" : " for --bench " + bench);
+  fail<UsageError>("{}: nothing is published of it that could be a time", name);
 }
 
 ImportedFile read_published(const std::filesystem::path& catalog, const std::string& name,
@@ -147,32 +92,34 @@ ImportedFile read_published(const std::filesystem::path& catalog, const std::str
   ImportedFile file;
   ImportedLaunch launch;
   std::set<std::string> sources, dates;
-  bool without_batch = false;
-  const bool epochs = schema.file == epoch_schema().file;
-  const std::string_view needed = epochs ? "samples" : "size_bytes";
-  for (const std::size_t row : rows_for(table, name, schema)) {
+  const auto bench = std::ranges::find(kBenches, schema.file,
+                                       [](const PublishedBench& one) { return one.schema().file; });
+  for (const std::size_t row : rows_for(table, name, *bench)) {
     ImportedCase one = case_of(table, row, schema, settings, name);
-    const std::optional<double> seconds = seconds_in(table, row, one.row);
-    if (!seconds && schema.file == throughput_schema().file) {
-      set_rate_alone(table, row, one.row);
-      without_batch = true;
-    } else if (!seconds) {
+    const double number = table.number(row, bench->column);
+    const std::optional<double> seconds = seconds_behind(one.row, bench->ours, number);
+    if (seconds) {
+      one.seconds = {*seconds};
+    } else if (schema.file == throughput_schema().file) {
+      one.row.set("images_per_s", number);
+      one.row.add_note("no time: no batch is published");
+    } else {
       file.findings.push_back(
-          {table.line(row), fmt::format("N = {}: no time without {}; add --set {}=...",
-                                        table.text(row, "gpus"), needed, needed)});
+          {table.line(row), fmt::format("N = {}: no time without size_bytes; add --set "
+                                        "size_bytes=...",
+                                        table.text(row, "gpus"))});
       continue;
     }
-    if (seconds) one.seconds = {*seconds};
     sources.insert(table.text(row, "source"));
     if (!table.text(row, "date").empty()) dates.insert(table.text(row, "date"));
     file.conditions = table.text(row, "conditions");
     launch.cases.push_back(one);
   }
-  if (without_batch) {
+  const bool has_rate_alone = std::ranges::any_of(
+      launch.cases, [](const ImportedCase& one) { return one.seconds.empty(); });
+  if (has_rate_alone) {
     file.remarks.push_back(fmt::format(
-        "{}: images a second without a batch give no time of a step; add --set batch=..., or make "
-        "epochs with --bench epoch --set samples=...",
-        name));
+        "{}: images a second without a batch give no time of a step; add --set batch=...", name));
   }
   if (!launch.cases.empty()) file.launches.push_back(std::move(launch));
   file.source = fmt::format("{}", fmt::join(sources, "; "));

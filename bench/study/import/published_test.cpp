@@ -18,13 +18,12 @@ using testing::IsEmpty;
 
 const std::filesystem::path kCatalog = SCALEBENCH_PUBLISHED;
 
-ImportedFile read(const std::string& name, const Settings& settings = {},
-                  const std::string& bench = "") {
-  return read_published(kCatalog, name, published_schema(kCatalog, name, bench), settings);
+ImportedFile read(const std::string& name, const Settings& settings = {}) {
+  return read_published(kCatalog, name, published_schema(kCatalog, name), settings);
 }
 
-std::string refusal(const std::string& name, const std::string& bench = "") {
-  return message_of<UsageError>([&] { published_schema(kCatalog, name, bench); });
+std::string refusal(const std::string& name) {
+  return message_of<UsageError>([&] { published_schema(kCatalog, name); });
 }
 
 TEST(Published, EpochsAreHAndT) {
@@ -44,18 +43,18 @@ TEST(Published, EpochsAreHAndT) {
   EXPECT_EQ(why_no_speedup(rows), "");
 }
 
-TEST(Published, RatesAreStepsOrWithImagesEpochs) {
+TEST(Published, RatesAreStepsWhereTheirBatchIsKnown) {
   const ImportedFile steps = read("tf_k80_p2_8xlarge_resnet50");
   EXPECT_EQ(steps.launches.at(0).cases.at(0).row.schema().file, throughput_schema().file);
   const ImportedCase one = steps.launches[0].cases.at(0);
   EXPECT_EQ(one.row.get("ranks"), "1");
   EXPECT_NEAR(one.seconds.at(0), 64 / 52.4, 1e-9);
   EXPECT_THAT(one.row.get("note"), HasSubstr("quoted: tensorflow/tensorflow"));
-  const ImportedFile epochs = read("nvidia_pytorch_a100_amp_resnet50", {}, "epoch");
-  EXPECT_NEAR(epochs.launches.at(0).cases.at(0).seconds.at(0), 1281167 / 2470.0, 1e-6);
+  const ImportedFile each = read("pytorch_ddp_v100_resnet50");
+  EXPECT_NEAR(each.launches.at(0).cases.at(1).seconds.at(0), 32 / 307.0, 1e-9);
   const ImportedFile unknown = read("lambda_h100_amp_resnet50");
   EXPECT_THAT(unknown.findings, IsEmpty());
-  EXPECT_THAT(unknown.remarks.at(0), HasSubstr("--bench epoch --set samples="));
+  EXPECT_THAT(unknown.remarks.at(0), HasSubstr("add --set batch="));
   const ImportedCase rate = unknown.launches.at(0).cases.at(0);
   EXPECT_THAT(rate.seconds, IsEmpty());
   EXPECT_EQ(rate.row.get("images_per_s"), "2791");
@@ -75,7 +74,6 @@ TEST(Published, NamesAreRefusedInOneLine) {
   EXPECT_THAT(refusal("tf_k80_p2_8xlarge_resnet5"),
               HasSubstr("did you mean 'tf_k80_p2_8xlarge_resnet50'?"));
   EXPECT_THAT(refusal("horovod_512_resnet101"), HasSubstr("nothing is published of it"));
-  EXPECT_THAT(refusal("busbw_p4d", "epoch"), HasSubstr("--bench epoch"));
 }
 
 TEST(Published, EveryNameIsImportedOrSaysWhyNot) {
