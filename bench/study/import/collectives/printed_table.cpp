@@ -225,6 +225,47 @@ std::string other_collective(const Factors& factors, std::optional<int> ranks) {
   return tells && factors.fits(1) ? "busbw is algbw: a broadcast, reduce or sendrecv" : "";
 }
 
+/// Those with as many numbers as most, and of a size.
+std::vector<const PrintedRow*> whole_rows(const std::vector<PrintedRow>& rows,
+                                          std::vector<Remark>& findings) {
+  std::map<std::size_t, std::size_t> times;  // of numbers of cells
+  for (const PrintedRow& row : rows) ++times[row.cells.size()];
+  const std::size_t usual =
+      std::ranges::max_element(times, {}, [](const auto& one) { return one.second; })->first;
+  std::vector<const PrintedRow*> whole;
+  for (const PrintedRow& row : rows) {
+    if (row.cells.size() != usual) {
+      findings.push_back(
+          {row.line, fmt::format("{} numbers where other rows have {}", row.cells.size(), usual)});
+    } else if (!is_count(row.bytes) || !is_count(row.count)) {
+      findings.push_back({row.line, fmt::format("size {} of {} elements: nothing is moved",
+                                                row.bytes, row.count)});
+    } else {
+      whole.push_back(&row);
+    }
+  }
+  return whole;
+}
+
+/// Why a row has no time in a placement. `one`: what is printed there; null where some of it is no
+/// number. Empty: it has one.
+std::string no_result(const PrintedRow& row, const Place& place, const Printed* one,
+                      double per_second, int ranks) {
+  if (one == nullptr) {
+    const std::optional<double> time = decimal_of(row.cells[place.time]);
+    if (!time || *time <= 0) return no_number("time", row.cells[place.time]);
+    const bool has_algbw = decimal_of(row.cells[place.algbw]).has_value();
+    return no_number("bandwidth", row.cells[has_algbw ? place.busbw : place.algbw]);
+  }
+  const double algbw = one->algbw_of(per_second), factor = allreduce_factor(ranks);
+  if (one->has_unit(per_second) && one->has_factor(per_second, factor)) return "";
+  return fmt::format(
+      "algbw {} and busbw {} are printed, but {:.2f} and {:.2f} GB/s follow from time {}, {} B and "
+      "{} ranks; it is left out",
+      row.cells[place.algbw], row.cells[place.busbw], algbw, factor * algbw, row.cells[place.time],
+      row.bytes, ranks);
+}
+
 /// 0, with a finding, where the table is of no allreduce.
 int ranks_of(const Reading& reading, const TableHints& hints, const std::string& file,
              std::vector<Remark>& findings) {
@@ -326,24 +367,11 @@ std::optional<PrintedRow> row_in(const ForeignLine& line) {
 ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hints,
                      const std::string& file) {
   ReadTable table;
+  const std::vector<const PrintedRow*> whole = whole_rows(rows, table.findings);
+  if (whole.empty()) return table;
   const auto find = [&](const PrintedRow& row, std::string what) {
     table.findings.push_back({row.line, std::move(what)});
   };
-  std::map<std::size_t, std::size_t> times;  // of numbers of cells
-  for (const PrintedRow& row : rows) ++times[row.cells.size()];
-  const std::size_t usual =
-      std::ranges::max_element(times, {}, [](const auto& one) { return one.second; })->first;
-  std::vector<const PrintedRow*> whole;
-  for (const PrintedRow& row : rows) {
-    if (row.cells.size() != usual) {
-      find(row, fmt::format("{} numbers where other rows have {}", row.cells.size(), usual));
-    } else if (!is_count(row.bytes) || !is_count(row.count)) {
-      find(row, fmt::format("size {} of {} elements: nothing is moved", row.bytes, row.count));
-    } else {
-      whole.push_back(&row);
-    }
-  }
-  if (whole.empty()) return table;
   const Reading reading = best_reading(whole, hints);
   if (reading.agree == 0) {
     find(*whole.front(), fmt::format("size {} and the numbers {} agree in no way: no time has a "
@@ -366,25 +394,9 @@ ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hint
       const bool in_place = two ? (i == 1) != hints.in_place_first : hints.in_place_only;
       const std::string_view placement = in_place ? "in_place" : "out_of_place";
       const Printed* const one = printed[row].at(i);
-      if (one == nullptr) {
-        for (const std::size_t cell : {place.time, place.algbw, place.busbw}) {
-          const auto value = decimal_of(row->cells[cell]);
-          if (value && (cell != place.time || *value > 0)) continue;
-          find(*row,
-               fmt::format("{}: {}", placement,
-                           no_number(cell == place.time ? "time" : "bandwidth", row->cells[cell])));
-          break;
-        }
-        continue;
-      }
-      const double follows = allreduce_factor(table.ranks) * one->algbw_of(reading.per_second);
-      if (!one->has_unit(reading.per_second) ||
-          !one->has_factor(reading.per_second, allreduce_factor(table.ranks))) {
-        find(*row, fmt::format("{}: algbw {} and busbw {} are printed, but {:.2f} and {:.2f} GB/s "
-                               "follow from time {}, {} B and {} ranks; it is left out",
-                               placement, row->cells[place.algbw], row->cells[place.busbw],
-                               one->algbw_of(reading.per_second), follows, row->cells[place.time],
-                               row->bytes, table.ranks));
+      const std::string why = no_result(*row, place, one, reading.per_second, table.ranks);
+      if (!why.empty()) {
+        find(*row, fmt::format("{}: {}", placement, why));
         continue;
       }
       PrintedResult& result = table.results.emplace_back();
