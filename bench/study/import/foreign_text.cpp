@@ -93,10 +93,6 @@ std::string text_of(const std::string& file, const Remark& remark) {
 
 std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,
                                   std::vector<Remark>& findings) {
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
-    fail<UsageError>("{}:1: this is UTF-16; convert it first, as with iconv -f UTF-16 -t UTF-8",
-                     file);
-  }
   require_text(text, file);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   std::vector<ForeignLine> lines;

@@ -37,7 +37,7 @@ inline constexpr std::size_t kLongestLine = 8192;  // characters; a file without
 /// The lines of `text` without byte order mark and line ends; and what is left of them without the
 /// tags, times and levels that most begin with.
 /// A line that is longer than kLongestLine or holds a NUL byte is left out and becomes a finding.
-/// Throws UsageError, naming `file`, for UTF-16 and for what is no text.
+/// Throws UsageError, naming `file`, for what is no text.
 std::vector<ForeignLine> lines_of(std::string_view text, const std::string& file,
                                   std::vector<Remark>& findings);
 

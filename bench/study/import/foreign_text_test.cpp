@@ -9,6 +9,7 @@
 #include <clocale>
 #include <locale>
 
+#include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
@@ -48,8 +49,19 @@ TEST(ForeignText, LeavesOutALineWithNulOrTooManyCharactersAndSaysWhich) {
   EXPECT_EQ(findings[0].line, 2U);
   EXPECT_THAT(findings[0].what, HasSubstr("NUL"));
   EXPECT_THAT(findings[1].what, HasSubstr("8193 characters; at most 8192"));
-  EXPECT_THAT(message_of<UsageError>([&] { texts("\xff\xfe\x61", findings); }),
-              HasSubstr("UTF-16"));
+}
+
+TEST(ForeignText, IsReadInUtf16AndRefusedWhereThatIsDamaged) {
+  const TemporaryFolder folder;
+  const auto read = [&](std::string_view text) {
+    return read_foreign(folder.write("a.log", text));
+  };
+  EXPECT_EQ(read({"\xff\xfe\x61\0\x62\0", 6}), "ab");
+  EXPECT_EQ(read({"\xfe\xff\0\x61", 4}), "a");
+  EXPECT_THAT(message_of<UsageError>([&] {
+                read({"\xff\xfe\0\xd8\x61\0", 6});
+              }),
+              HasSubstr("a.log:1: this begins as UTF-16 and is none"));
 }
 
 TEST(ForeignText, RefusesWhatIsNoText) {

@@ -17,8 +17,8 @@ namespace scalebench {
 
 namespace {
 
-/// Windows' shells write UTF-16 into files; what is none of it is damaged.
-std::string as_utf8(std::string text) {
+/// Windows' shells write UTF-16 into files. Throws UsageError where it is damaged.
+std::string as_utf8(std::string text, const std::filesystem::path& path) {
   const bool little = text.starts_with("\xff\xfe");
   if (!little && !text.starts_with("\xfe\xff")) return text;
   std::u16string wide;
@@ -31,7 +31,7 @@ std::string as_utf8(std::string text) {
   try {
     utf8::utf16to8(wide.begin(), wide.end(), std::back_inserter(plain));
   } catch (const utf8::exception&) {
-    return text;
+    fail<UsageError>("{}:1: this begins as UTF-16 and is none", path.string());
   }
   return plain;
 }
@@ -55,7 +55,7 @@ std::filesystem::path required(const std::filesystem::path& path) {
 std::string read_foreign(const std::filesystem::path& path) {
   // ESC [, parameters, and a letter or another one of @ to ~.
   static const re2::RE2 kColour("\x1b\\[[ -?]*[@-~]", re2::RE2::Latin1);
-  std::string text = as_utf8(read_file(required(path)));
+  std::string text = as_utf8(read_file(required(path)), path);
   re2::RE2::GlobalReplace(&text, kColour, "");
   return text;
 }

@@ -27,7 +27,8 @@ struct ImportGuide {
   std::string name;                  // published: which of them
 };
 
-/// The text of a file without the colours of a terminal, which some write into files as well.
+/// The text of a file in UTF-8, without the colours of a terminal, which some write into files as
+/// well. Throws UsageError for damaged UTF-16.
 std::string read_foreign(const std::filesystem::path& path);
 
 std::vector<std::string_view> import_kinds();
