@@ -58,6 +58,8 @@ struct Schema {
   std::string_view file;  // "allreduce.csv"
   ColumnNames columns;
 
+  /// "allreduce": the file without its ending.
+  std::string_view bench() const { return file.substr(0, file.find('.')); }
   bool has(std::string_view column) const;
 };
 

@@ -36,8 +36,7 @@ CellFamily family_of(const ResultRow& row) {
 }
 
 std::string key_of(const ResultRow& row) {
-  const std::string_view file = row.schema().file;
-  return fmt::format("{}/{}/{}", file.substr(0, file.find('.')), row.get("case_id"),
+  return fmt::format("{}/{}/{}", row.schema().bench(), row.get("case_id"),
                      ranks_words(text_in(row, "ranks"), text_in(row, "nodes")));
 }
 

@@ -35,8 +35,7 @@ std::string injected_in(const ResultRow& row) {
 }
 
 std::string label_of(const ResultRow& row) {
-  const std::string_view file = row.schema().file;
-  std::vector<std::string> words{std::string(file.substr(0, file.find('.')))};
+  std::vector<std::string> words{std::string(row.schema().bench())};
   constexpr std::array<std::string_view, 12> kWords{
       "kernel", "algorithm", "model",     "gradient_sync", "allreduce", "transport",
       "dtype",  "op",        "placement", "scaling",       "cache",     "pages"};

@@ -21,10 +21,6 @@
 namespace scalebench {
 namespace {
 
-std::string bench_of(const Schema& schema) {
-  return std::string(schema.file.substr(0, schema.file.find('.')));
-}
-
 std::vector<std::string_view> required(const Schema& schema) {
   if (schema.file == kernels_schema().file) return {"kernel"};
   if (schema.file == allreduce_schema().file) return {"ranks", "size_bytes"};
@@ -47,7 +43,7 @@ std::vector<std::size_t> columns_of_the_case(const Schema& schema) {
 
 std::string canonical(const ResultRow& row, const std::vector<std::size_t>& places) {
   const std::string scaling = text_in(row, "scaling");
-  std::string text = bench_of(row.schema());
+  std::string text(row.schema().bench());
   for (const std::size_t place : places) {
     const std::string &column = row.schema().columns[place], &value = row.cells()[place];
     const bool follows = (column == "batch" && scaling == "strong") ||
@@ -71,7 +67,7 @@ ResultRow sample_of(const ResultRow& row, int launch, std::size_t repetition, do
   for (const std::string_view column : {"run_id", "case_id", "origin"}) {
     sample.set(column, row.get(column));
   }
-  sample.set("bench", bench_of(row.schema())).set("launch", launch).set("repetition", repetition);
+  sample.set("bench", row.schema().bench()).set("launch", launch).set("repetition", repetition);
   sample.set("ranks", text_in(row, "ranks")).set("seconds", seconds);
   // As the programs write it: all ranks together have no number.
   if (text_in(row, "rank") != "all") sample.set("rank", text_in(row, "rank"));

@@ -19,13 +19,9 @@ namespace {
 
 constexpr std::string_view kLaunch = "launch";
 
-std::string_view bench_named_by(const Schema* schema) {
-  return schema->file.substr(0, schema->file.find('.'));
-}
-
 std::vector<std::string_view> benches() {
   std::vector<std::string_view> names;
-  std::ranges::transform(case_schemas(), std::back_inserter(names), bench_named_by);
+  std::ranges::transform(case_schemas(), std::back_inserter(names), &Schema::bench);
   return names;
 }
 
@@ -107,7 +103,7 @@ void read_filter(TomlReader& reader, const toml::table& filter, CsvMap& map) {
 }  // namespace
 
 const Schema& schema_of_bench(const std::string& bench) {
-  return *row_named(case_schemas(), bench_named_by, "bench", bench);
+  return *row_named(case_schemas(), &Schema::bench, "bench", bench);
 }
 
 CsvMap read_csv_map(const std::filesystem::path& path) {
