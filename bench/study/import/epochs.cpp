@@ -38,7 +38,7 @@ void set_whole(ResultRow& row, std::string_view column, double value) {
   if (whole && row.get(column).empty()) row.set(column, std::llround(value));
 }
 
-/// That one rank could train at the very most.
+/// How many images a second one rank could train at the very most.
 double fastest_images_per_s(const ResultRow& row) {
   const bool imagenet =
       row.get("dataset") == "imagenet" || number_in(row, "samples") == known_samples("imagenet");

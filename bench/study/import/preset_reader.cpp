@@ -276,7 +276,7 @@ class PresetReader {
     return known ? decimal_of(found->second).value_or(std::nan("")) : std::nan("");
   }
 
-  /// Their seconds become values of the case; their accuracies are returned.
+  /// The seconds of whole epochs become values of the case; the accuracies of these are returned.
   std::vector<double> add_whole_epochs(ImportedCase& one) {
     std::vector<double> accuracies;
     for (const EpochSoFar& epoch : epochs_) {

@@ -63,7 +63,7 @@ struct Evidence {
   std::set<int> rails;      // numbers of the network devices that channels went over; empty: unsaid
 };
 
-/// Of NCCL's lines of NCCL_DEBUG=INFO.
+/// What the lines that NCCL writes with NCCL_DEBUG=INFO say of it.
 Evidence evidence_in(std::string_view log);
 
 enum class Normality { normal, slow, fast, unknown };

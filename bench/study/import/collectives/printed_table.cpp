@@ -225,7 +225,7 @@ std::string other_collective(const Factors& factors, std::optional<int> ranks) {
   return tells && factors.fits(1) ? "busbw is algbw: a broadcast, reduce or sendrecv" : "";
 }
 
-/// Those with as many numbers as most, and of a size.
+/// The rows that have a size and as many numbers as most rows.
 std::vector<const PrintedRow*> whole_rows(const std::vector<PrintedRow>& rows,
                                           std::vector<Remark>& findings) {
   std::map<std::size_t, std::size_t> times;  // of numbers of cells
