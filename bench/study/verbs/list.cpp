@@ -126,15 +126,16 @@ std::string table_of(const Listing& listing) {
   while (line() > kLine && widths.size() > 1) {
     --*std::max_element(widths.begin() + 1, widths.end());
   }
-  std::string text = joined(listing.columns, widths);
-  for (std::vector<std::string> row : listing.rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = printable(row[i]);
-      if (characters(row[i]) > widths[i])
-        row[i] = fmt::format("{}…", cut(row[i], widths[i] - 1));
+  const auto shortened = [&](std::vector<std::string> cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      cells[i] = printable(cells[i]);
+      if (characters(cells[i]) <= widths[i]) continue;
+      cells[i] = fmt::format("{}…", cut(cells[i], widths[i] - 1));
     }
-    text += joined(row, widths);
-  }
+    return joined(cells, widths);
+  };
+  std::string text = shortened(listing.columns);
+  for (const auto& row : listing.rows) text += shortened(row);
   return text;
 }
 
