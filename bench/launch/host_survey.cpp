@@ -16,9 +16,6 @@ namespace scalebench {
 namespace {
 
 constexpr std::size_t kProbesAtOnce = 16;
-// A host's line has some 600 bytes; launchers add remarks of their own.
-constexpr std::size_t kBytesOfAHost = 8192;
-constexpr std::size_t kLeastBytes = 65536;
 constexpr std::size_t kHostsASecond = 8;  // by which a launcher may be slower to start on many
 
 struct Answer {
@@ -54,11 +51,10 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
   }
   command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
   command.insert(command.end(), {(settings.programs / program).string(), "--places"});
-  const std::size_t most_bytes = std::max(kLeastBytes, hosts.size() * kBytesOfAHost);
   const int patience = patience_seconds + static_cast<int>(hosts.size() / kHostsASecond);
-  CommandAnswer said = ask(command, patience, most_bytes);
+  CommandAnswer said = ask(command, patience);
   for (int again = 0; again < 2 && !said.answered && lost_its_folder(said.output); ++again) {
-    said = ask(command, patience, most_bytes);
+    said = ask(command, patience);
   }
   Answer answer{.identities = identities_in(said.output), .why = {}};
   const bool all = said.answered && answer.identities.size() == hosts.size();

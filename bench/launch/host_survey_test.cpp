@@ -159,18 +159,6 @@ TEST(SurveyHosts, HearsAllOfManyHosts) {
   EXPECT_EQ(survey_hosts(settings, kBinaries).usable().size(), 200U);
 }
 
-TEST(SurveyHosts, LeavesNoHostOutForAnAnswerOfAllThatIsTooLong) {
-  const TemporaryFolder folder;
-  const std::filesystem::path launcher = folder.write("mpirun", with_remarks(40000));
-  std::filesystem::permissions(launcher, std::filesystem::perms::owner_all);
-  LaunchSettings settings;
-  settings.mpirun = launcher.string();
-  settings.hosts = many_hosts(3);
-  EXPECT_THAT(message_of<UsageError>([&] { survey_hosts(settings, kBinaries); }),
-              AllOf(HasSubstr("3 of the hosts answer bench_allreduce each alone, but not together"),
-                    HasSubstr("an answer of more than 65536 bytes")));
-}
-
 TEST(SurveyHosts, AsksAgainWhereAnotherJobTookTheSessionFolderAway) {
   const TemporaryFolder folder;
   const std::filesystem::path launcher =

@@ -31,27 +31,32 @@ namespace scalebench {
 namespace {
 
 constexpr int kGraceSeconds = 10;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // of an answer
 
 std::string no_answer_within(int seconds) { return fmt::format("no answer within {} s", seconds); }
 
-struct Child {
-  pid_t process = 0;  // also of its group
-  int refused = 0;    // errno, when the program could not be started
-};
-
-/// Starts `command` in a process group of its own, with an empty stdin and with `environment` added
-/// to this process's. One that cannot be started ends with 127 and a reason on `err`.
-Child start(const std::vector<std::string>& command, const Variables& environment, int out,
-            int err) {
+/// Puts the command, with these variables too, in this process's place. Returns only where that
+/// fails, with errno saying why.
+void try_to_become(const std::vector<std::string>& command, const Variables& environment) {
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  Pipe refusal;
-  heed_children();
+  ::execvp(argv[0], argv.data());
+}
+
+/// Starts `command` in a process group of its own, whose number is returned, with an empty stdin
+/// and with `environment` added to this process's. One that cannot be started ends with 127 and
+/// "program: reason" on `err`.
+pid_t start(const std::vector<std::string>& command, const Variables& environment, int out,
+            int err) {
+  // Where whoever started this process had it ignore its children's ends, their exit status would
+  // be lost, and a failure pass for success.
+  std::signal(SIGCHLD, SIG_DFL);
   const pid_t parent = getpid();
-  Child child{fork()};
-  if (child.process < 0) fail("fork: {}", std::strerror(errno));
-  if (child.process == 0) {
+  const pid_t child = fork();
+  if (child < 0) fail("fork: {}", std::strerror(errno));
+  if (child == 0) {
     setpgid(0, 0);
     // A launch without the study that started it would disturb the next one: when that is killed,
     // the launcher is asked to end, and takes its ranks along.
@@ -60,26 +65,19 @@ Child start(const std::vector<std::string>& command, const Variables& environmen
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
-    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    execvp(argv[0], argv.data());
-    const int reason = errno;
-    dprintf(STDERR_FILENO, "%s: %s\n", argv[0], std::strerror(reason));
-    _exit(::write(refusal.writing(), &reason, sizeof(reason)) > 0 ? 127 : 126);
+    try_to_become(command, environment);
+    dprintf(STDERR_FILENO, "%s: %s\n", command.front().c_str(), std::strerror(errno));
+    _exit(127);
   }
-  setpgid(child.process, child.process);
-  refusal.close_writing();
-  // The end of the pipe, which a program that has started closes, or the reason.
-  while (::read(refusal.reading(), &child.refused, sizeof(int)) < 0 && errno == EINTR) {
-  }
+  setpgid(child, child);
   return child;
 }
 
 /// Reads until the end of the output. Returns why it stopped before that: nothing more came for
-/// `patience_seconds`, or it is longer than `most_bytes`; else empty.
-std::string read_all(int descriptor, int patience_seconds, std::size_t most_bytes,
-                     std::string& output) {
+/// `patience_seconds`, or it is longer than kMostBytes; else empty.
+std::string read_all(int descriptor, int patience_seconds, std::string& output) {
   std::array<char, 4096> block{};
-  while (output.size() <= most_bytes) {
+  while (output.size() <= kMostBytes) {
     pollfd ready{descriptor, POLLIN, 0};
     const int events = ::poll(&ready, 1, patience_seconds * 1000);
     if (events < 0 && errno == EINTR) continue;
@@ -90,21 +88,13 @@ std::string read_all(int descriptor, int patience_seconds, std::size_t most_byte
     if (n == 0) return {};
     output.append(block.data(), static_cast<std::size_t>(n));
   }
-  return fmt::format("an answer of more than {} bytes", most_bytes);
+  return fmt::format("an answer of more than {} bytes", kMostBytes);
 }
 
-struct ChildEnd {
-  enum class Kind { runs, ended, lost } kind = Kind::runs;  // lost: somebody else has heard of it
-  int status = 0;                                           // of waitpid
-};
-
-/// Does not wait.
-ChildEnd end_of(pid_t child) {
-  ChildEnd end;
-  const pid_t ended = ::waitpid(child, &end.status, WNOHANG);
-  if (ended == child) end.kind = ChildEnd::Kind::ended;
-  if (ended < 0 && errno != EINTR) end.kind = ChildEnd::Kind::lost;
-  return end;
+/// What waitpid says of a child that has ended; it does not wait.
+std::optional<int> end_of(pid_t child) {
+  int status = 0;
+  return ::waitpid(child, &status, WNOHANG) == child ? std::optional(status) : std::nullopt;
 }
 
 /// Why a killed process is waited for no longer. In state D it is in a call of the kernel that
@@ -115,40 +105,34 @@ std::string still_there(pid_t process) {
 }
 
 /// How `child` ends, unless it outlives its closed output by that much.
-ChildEnd wait_for(pid_t child, int patience_seconds) {
+std::optional<int> wait_for(pid_t child, int patience_seconds) {
   constexpr int kTriesPerSecond = 100;
-  ChildEnd end;
-  for (int tries = 0; tries <= patience_seconds * kTriesPerSecond; ++tries) {
+  std::optional<int> end;
+  for (int tries = 0; !end && tries <= patience_seconds * kTriesPerSecond; ++tries) {
+    if (tries > 0) ::poll(nullptr, 0, 1000 / kTriesPerSecond);
     end = end_of(child);
-    if (end.kind != ChildEnd::Kind::runs) break;
-    ::poll(nullptr, 0, 1000 / kTriesPerSecond);
   }
   return end;
 }
 
 }  // namespace
 
-CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds,
-                  std::size_t most_bytes) {
+CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds) {
   Pipe pipe;
-  const auto [child, refused] = start(command, {}, pipe.writing(), pipe.writing());
+  const pid_t child = start(command, {}, pipe.writing(), pipe.writing());
   pipe.close_writing();
   CommandAnswer answer;
-  answer.cut_short = read_all(pipe.reading(), patience_seconds, most_bytes, answer.output);
-  const ChildEnd end = answer.cut_short.empty() ? wait_for(child, patience_seconds) : ChildEnd();
-  if (end.kind == ChildEnd::Kind::lost) answer.output += "\nits exit status is lost";
-  if (end.kind == ChildEnd::Kind::runs) {
+  answer.cut_short = read_all(pipe.reading(), patience_seconds, answer.output);
+  std::optional<int> end;
+  if (answer.cut_short.empty()) end = wait_for(child, patience_seconds);
+  if (!end) {
     ::kill(-child, SIGKILL);
     if (answer.cut_short.empty()) answer.cut_short = no_answer_within(patience_seconds);
     answer.output += "\n" + answer.cut_short;
-    if (wait_for(child, kGraceSeconds).kind == ChildEnd::Kind::runs) {
-      answer.output += "\n" + still_there(child);
-    }
+    if (!wait_for(child, kGraceSeconds)) answer.output += "\n" + still_there(child);
   }
-  const bool by_itself = end.kind == ChildEnd::Kind::ended && WIFEXITED(end.status);
-  if (by_itself) answer.code = WEXITSTATUS(end.status);
+  if (end && WIFEXITED(*end)) answer.code = WEXITSTATUS(*end);
   answer.answered = answer.code == 0;
-  if (refused != 0) answer.output = std::strerror(refused);
   return answer;
 }
 
@@ -170,11 +154,7 @@ std::optional<std::filesystem::path> find_program(std::string_view name) {
 }
 
 void become(const std::vector<std::string>& command, const Variables& environment) {
-  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  ::execvp(argv[0], argv.data());
+  try_to_become(command, environment);
   fail("{}: {}", command.front(), std::strerror(errno));
 }
 
@@ -291,12 +271,12 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
   LaunchMark mark(folder);
   Variables marked = environment;
   marked.push_back(mark.variable());
-  const pid_t child = start(command, marked, out.number(), err.number()).process;
+  const pid_t child = start(command, marked, out.number(), err.number());
 
   LaunchEnd end;
   double asked_to_end = -1;  // seconds after begin; -1: not asked
-  ChildEnd ended;
-  while ((ended = end_of(child)).kind == ChildEnd::Kind::runs) {
+  std::optional<int> ended;
+  while (!(ended = end_of(child))) {
     const double now = seconds_since(begin);
     if (asked_to_end < 0 && (stop || now > deadline_seconds)) {
       end.interrupted = stop;
@@ -312,21 +292,17 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
   }
   kill(-child, SIGKILL);  // what mpirun may have left in its group
   mark.end_rest(child);
-  const bool lost = ended.kind == ChildEnd::Kind::lost;
-  const int status = ended.status;
-  end.ok = ended.kind == ChildEnd::Kind::ended && asked_to_end < 0 && WIFEXITED(status) &&
-           WEXITSTATUS(status) == 0 && !has_lost_a_host(folder / "stderr.log");
+  end.ok = ended && asked_to_end < 0 && WIFEXITED(*ended) && WEXITSTATUS(*ended) == 0 &&
+           !has_lost_a_host(folder / "stderr.log");
   if (end.interrupted) {
     end.why = "interrupted";
   } else if (asked_to_end >= 0) {
     end.why = fmt::format("did not end within {:.0f} s: {}", deadline_seconds,
                           reason_in(folder / "stderr.log"));
-  } else if (lost) {
-    end.why = "its exit status is lost: how it ended is unknown";
   } else if (!end.ok) {
-    end.why = how_it_ended(status, folder / "stderr.log");
+    end.why = how_it_ended(*ended, folder / "stderr.log");
   }
-  if (ended.kind == ChildEnd::Kind::runs) end.why += "; " + still_there(child);
+  if (!ended) end.why += "; " + still_there(child);
   const std::uint64_t killed = killed_for_memory() - killed_before;
   if (!end.ok && !end.interrupted && killed > 0) {
     end.why += fmt::format(
@@ -336,13 +312,6 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
 }
 
 }  // namespace
-
-void heed_children() {
-  struct sigaction now {};
-  if (sigaction(SIGCHLD, nullptr, &now) != 0) return;
-  const bool ignored = now.sa_handler == SIG_IGN || (now.sa_flags & SA_NOCLDWAIT) != 0;
-  if (ignored) std::signal(SIGCHLD, SIG_DFL);
-}
 
 std::string shell_line(const std::vector<std::string>& command) {
   constexpr std::string_view kPlain =

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,21 +14,16 @@
 
 namespace scalebench {
 
-/// From now on the end of a child can be waited for, also where whoever started this process had it
-/// ignore its children's ends: their exit status would be lost, and a failure pass for success.
-void heed_children();
-
 struct CommandAnswer {
   bool answered = false;  // started, ended by itself, and with exit code 0
   int code = -1;          // of an end by itself
-  std::string output;     // stdout and stderr together, as far as read; or why it did not start
+  std::string output;     // stdout and stderr, as far as read; or "program: why it did not start"
   std::string cut_short;  // why it was ended before its own end; empty: it was not
 };
 
 /// Runs `command` with an empty stdin; it is killed once it says nothing for `patience_seconds` or
-/// more than `most_bytes`, and left to itself where that does not end it.
-CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds,
-                  std::size_t most_bytes = 65536);
+/// more than 64 MiB, and left to itself where that does not end it.
+CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds);
 
 /// The executable file that `name` stands for: as it is when it has a '/', else the first on the
 /// PATH.
@@ -61,9 +55,8 @@ struct LaunchEnd {
 /// Runs `command` in a process group of its own, with stdout and stderr in `folder`/stdout.log and
 /// stderr.log, the command in command.txt, and `environment` added to this process's. After
 /// `deadline_seconds`, or when `stop` becomes true, the group gets SIGTERM, and ten seconds later
-/// SIGKILL; what does not end within another ten seconds is left to itself. The same when a rank on
-/// this host, or the launcher, is found stopped twice in nine seconds: that one is named.
-/// Starts up to twice more where lost_its_folder().
+/// SIGKILL; what does not end within another ten seconds is left to itself. Starts up to twice more
+/// where lost_its_folder().
 LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& environment,
                      const std::filesystem::path& folder, double deadline_seconds,
                      const std::atomic<bool>& stop);

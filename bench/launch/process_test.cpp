@@ -165,30 +165,6 @@ TEST_F(LaunchTest, KnowsHowItEndedAlsoWhereChildrenWereIgnored) {
   EXPECT_FALSE(answer.answered);
 }
 
-TEST_F(LaunchTest, AnExitStatusThatIsLostIsAFailure) {
-  const std::string script = fmt::format(
-      "echo runs >'{}'; while [ ! -e '{}' ]; do sleep 0.01; done", path("begun"), path("end"));
-  const auto with_lost_status = [&](const auto& start) {
-    std::thread launch(start);
-    EXPECT_EQ(wait_for("begun"), "runs");
-    // The system throws away the status of what ends now.
-    std::signal(SIGCHLD, SIG_IGN);
-    folder_.write("end", "now");
-    launch.join();
-    std::signal(SIGCHLD, SIG_DFL);
-    std::filesystem::remove(path("begun"));
-    std::filesystem::remove(path("end"));
-  };
-  LaunchEnd end;
-  with_lost_status([&] { end = run_script(script); });
-  EXPECT_FALSE(end.ok);
-  EXPECT_EQ(end.why, "its exit status is lost: how it ended is unknown");
-  CommandAnswer answer;
-  with_lost_status([&] { answer = ask({"/bin/sh", "-c", script}, 60); });
-  EXPECT_FALSE(answer.answered);
-  EXPECT_EQ(answer.output, "\nits exit status is lost");
-}
-
 TEST_F(LaunchTest, PrefersWhatAProgramSaysToWhatMpirunSaysOfItsEnd) {
   const std::string rule(76, '-');
   const std::string mpirun = "echo " + rule + " >&2; echo 'prterun detected that one or more " +
