@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <future>
-#include <sstream>
 
 #include "bench/launch/process.hpp"
 #include "bench/machine/environment.hpp"
@@ -22,19 +21,6 @@ struct Answer {
   std::vector<Identity> identities;  // by host; empty: it failed
   std::string why;
 };
-
-/// The first line that says something: what comes later are launchers' general remarks.
-std::string first_words(const std::string& output) {
-  std::istringstream lines(output);
-  std::string first;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("rank ")) return line;
-    const bool remark = line.starts_with('[');  // "[host:123] Warning: ..."
-    const bool says = !remark && line.find_first_not_of("-=* \t\r") != std::string::npos;
-    if (first.empty() && says) first = line;
-  }
-  return first.empty() ? "no answer" : first;
-}
 
 Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string& program,
                  int patience_seconds) {
@@ -59,10 +45,8 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
   Answer answer{.identities = identities_in(said.output), .why = {}};
   const bool all = said.answered && answer.identities.size() == hosts.size();
   if (all) return answer;
-  const bool cut_short = !said.cut_short.empty();
-  const bool speaks = answer.identities.empty();  // else its first words are of those that answered
-  return {.identities = {},
-          .why = cut_short && !speaks ? said.cut_short : first_words(said.output)};
+  const std::string why = said_in(said.output);
+  return {.identities = {}, .why = why.empty() ? "no answer" : why};
 }
 
 /// Each host alone, some at a time.

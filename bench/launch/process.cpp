@@ -162,14 +162,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether it is one of the lines of dashes between which Open MPI and PRRTE put what they say;
-/// what ssh prints of a host may have shorter or longer ones.
-bool is_page_rule(std::string_view line) {
-  constexpr std::size_t kShortest = 74, kLongest = 76;
-  return line.size() >= kShortest && line.size() <= kLongest &&
-         line.find_first_not_of('-') == std::string_view::npos;
-}
-
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -178,53 +170,6 @@ Descriptor open_log(const std::filesystem::path& path) {
   Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!log.is_open()) refuse_write(fmt::format("cannot write '{}'", path.string()), errno);
   return log;
-}
-
-/// The line of stderr that says most: ours (`rank 1 host: what`), else mpirun's about a signal,
-/// else the last one of a program, else the last paragraph of mpirun, which wraps its own and puts
-/// them between lines of dashes, before or behind a program's last words.
-std::string reason_in(const std::filesystem::path& log) {
-  const auto tells_signal = [](const std::string& line) {
-    return line.find(" exited on signal ") != std::string::npos;
-  };
-  // Between shorter lines of dashes, as banners of ssh have them, Open MPI 4.1 puts this alone.
-  constexpr std::string_view kNoConnection = "A process or daemon was unable to complete a TCP";
-  std::ifstream lines(log);
-  std::string signal, last, last_of_program;
-  bool in_rules = false, of_connection = false, between_paragraphs = true;
-  for (std::string line; std::getline(lines, line);) {
-    std::erase(line, '\0');  // Open MPI 5 writes the end of its messages, too
-    if (line.starts_with("rank ")) return line;
-    // Open MPI 5 wraps what it says.
-    const std::string wrapped = last + " " + line;
-    if (signal.empty() && tells_signal(line)) signal = line;
-    if (signal.empty() && tells_signal(wrapped)) signal = wrapped;
-    if (is_page_rule(line)) in_rules = !in_rules;
-    of_connection = of_connection || line.starts_with(kNoConnection);
-    const std::size_t text = line.find_first_not_of("-= \t");
-    if (text == std::string::npos) {
-      between_paragraphs = true;
-      of_connection = false;
-      continue;
-    }
-    const bool of_mpirun = in_rules || of_connection;
-    last = of_mpirun && !between_paragraphs ? last + " " + line.substr(text) : line;
-    between_paragraphs = false;
-    if (!of_mpirun) last_of_program = line;
-  }
-  if (!signal.empty()) return signal;
-  return last_of_program.empty() ? last : last_of_program;
-}
-
-/// Open MPI 5.0 ends with 0 when a host is lost.
-bool has_lost_a_host(const std::filesystem::path& log) {
-  std::ifstream lines(log);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find("PRTE has lost communication with a remote daemon") != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
 }
 
 /// How many processes the kernel has ended on this host since it booted because memory was short,
@@ -240,7 +185,7 @@ std::uint64_t killed_for_memory() {
 
 /// A launcher ends as a shell does, with 128 and the signal that a rank was killed by. Open MPI 4.1
 /// says no more than this of a rank that is killed while it starts.
-std::string how_it_ended(int status, const std::filesystem::path& log) {
+std::string how_it_ended(int status, const std::string& said) {
   constexpr int kKilled = 128;
   const int code = WEXITSTATUS(status);
   const char* signal = code > kKilled ? sigabbrev_np(code - kKilled) : nullptr;
@@ -248,17 +193,7 @@ std::string how_it_ended(int status, const std::filesystem::path& log) {
                               ? fmt::format("killed by signal {}", strsignal(WTERMSIG(status)))
                           : signal != nullptr ? fmt::format("exit code {} (SIG{})", code, signal)
                                               : fmt::format("exit code {}", code);
-  const std::string said = reason_in(log);
   return said.empty() ? how : fmt::format("{}: {}", how, said);
-}
-
-std::string beginning_of(const std::filesystem::path& log) {
-  constexpr std::streamsize kMost = 1 << 16;
-  std::string text(kMost, '\0');
-  std::ifstream file(log, std::ios::binary);
-  file.read(text.data(), kMost);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
 }
 
 LaunchEnd run_once(const std::vector<std::string>& command, const Variables& environment,
@@ -292,15 +227,14 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
   }
   kill(-child, SIGKILL);  // what mpirun may have left in its group
   mark.end_rest(child);
-  end.ok = ended && asked_to_end < 0 && WIFEXITED(*ended) && WEXITSTATUS(*ended) == 0 &&
-           !has_lost_a_host(folder / "stderr.log");
+  end.ok = ended && asked_to_end < 0 && WIFEXITED(*ended) && WEXITSTATUS(*ended) == 0;
   if (end.interrupted) {
     end.why = "interrupted";
-  } else if (asked_to_end >= 0) {
-    end.why = fmt::format("did not end within {:.0f} s: {}", deadline_seconds,
-                          reason_in(folder / "stderr.log"));
   } else if (!end.ok) {
-    end.why = how_it_ended(*ended, folder / "stderr.log");
+    const std::string said = said_in(read_file(folder / "stderr.log"));
+    end.why = asked_to_end < 0
+                  ? how_it_ended(*ended, said)
+                  : fmt::format("did not end within {:.0f} s: {}", deadline_seconds, said);
   }
   if (!ended) end.why += "; " + still_there(child);
   const std::uint64_t killed = killed_for_memory() - killed_before;
@@ -330,6 +264,25 @@ std::string shell_line(const std::vector<std::string>& command) {
   return line;
 }
 
+std::string said_in(std::string_view output) {
+  constexpr std::size_t kShortestRule = 60;
+  std::istringstream lines{std::string(output)};
+  std::string signal, last, of_launcher;
+  bool in_rules = false;
+  for (std::string line; std::getline(lines, line);) {
+    std::erase(line, '\0');  // Open MPI 5 writes the end of its messages, too.
+    if (line.starts_with("rank ")) return line;
+    if (signal.empty() && line.find(" exited on signal ") != std::string::npos) signal = line;
+    const bool says = line.find_first_not_of("-=* \t\r") != std::string::npos;
+    const bool is_rule = !says && line.size() >= kShortestRule;
+    if (is_rule) in_rules = !in_rules;
+    if (says && !in_rules) last = line;
+    if (says && in_rules && of_launcher.empty()) of_launcher = line;
+  }
+  if (!signal.empty()) return signal;
+  return last.empty() ? of_launcher : last;
+}
+
 bool lost_its_folder(std::string_view said) {
   return said.find("unable to create the desired directory") != std::string_view::npos;
 }
@@ -341,7 +294,7 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
   const Clock::time_point begin = Clock::now();
   LaunchEnd end = run_once(command, environment, folder, deadline_seconds, stop);
   for (int again = 0; again < 2 && !end.ok && !end.interrupted; ++again) {
-    if (!lost_its_folder(beginning_of(folder / "stderr.log"))) break;
+    if (!lost_its_folder(read_file(folder / "stderr.log"))) break;
     end = run_once(command, environment, folder, deadline_seconds, stop);
   }
   end.seconds = seconds_since(begin);

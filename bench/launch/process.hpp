@@ -32,6 +32,11 @@ std::optional<std::filesystem::path> find_program(std::string_view name);
 /// A command as one line that a shell takes.
 std::string shell_line(const std::vector<std::string>& command);
 
+/// The line of a launch's output that says most: a rank's own ("rank 1 host: what"), else a
+/// launcher's about a signal, else the last one of a program, else the first of what Open MPI puts
+/// between rules of dashes; empty: it says nothing.
+std::string said_in(std::string_view output);
+
 /// Whether a launcher of Open MPI 4 that said so has started nobody: it removes a user's common
 /// session folder with the last of his jobs, and one that starts just then cannot make its own in
 /// it. The next attempt can.

@@ -74,37 +74,6 @@ class LaunchTest : public testing::Test {
   std::atomic<bool> stop_ = false;
 };
 
-TEST_F(LaunchTest, AHostThatIsLostIsAFailureWhateverMpirunEndsWith) {
-  const LaunchEnd end = run_script(
-      "echo 'PRTE has lost communication with a remote daemon.' >&2; "
-      "echo '  Remote daemon: [prterun-h1-66@0,1] on node h2' >&2");
-  EXPECT_FALSE(end.ok);
-  EXPECT_THAT(end.why, HasSubstr("on node h2"));
-}
-
-TEST_F(LaunchTest, ASignalIsToldFromLinesThatAreWrapped) {
-  const LaunchEnd end = run_script(
-      "printf 'prterun noticed that process rank 3 with PID 7 on node h4 exited on\\n"
-      "signal 9 (Killed).\\n----\\n\\000 \\n' >&2; exit 137");
-  EXPECT_THAT(end.why, HasSubstr("rank 3 with PID 7 on node h4 exited on signal 9 (Killed)."));
-}
-
-TEST_F(LaunchTest, OurOwnLineIsFoundBehindTheEndOfAMessage) {
-  const LaunchEnd end = run_script("printf '\\000rank 1 h2: no memory\\n' >&2; exit 5");
-  EXPECT_EQ(end.why, "exit code 5: rank 1 h2: no memory");
-}
-
-TEST_F(LaunchTest, AHostThatCannotConnectIsToldFromAProgramsWords) {
-  const std::string rule(60, '-');
-  folder_.write("said", rule + "\nA process or daemon was unable to complete a TCP connection\n" +
-                            "to another process:\n  Local host:    h2\n  Remote host:   h1\n" +
-                            "This is usually caused by a firewall on the remote host. Please\n" +
-                            "check it and\ntry again.\n" + rule + "\n");
-  const LaunchEnd end = run_script(fmt::format("cat '{}' >&2; exit 1", path("said")));
-  EXPECT_THAT(end.why, StartsWith("exit code 1: A process or daemon was unable to complete a TCP"));
-  EXPECT_THAT(end.why, HasSubstr("Local host:    h2 Remote host:   h1"));
-}
-
 TEST_F(LaunchTest, ThatHasNoSecondLogClosesTheFirst) {
   std::filesystem::create_directory(folder_ / "stderr.log");
   EXPECT_THROW(run_script("true"), UsageError);
@@ -165,42 +134,24 @@ TEST_F(LaunchTest, KnowsHowItEndedAlsoWhereChildrenWereIgnored) {
   EXPECT_FALSE(answer.answered);
 }
 
-TEST_F(LaunchTest, PrefersWhatAProgramSaysToWhatMpirunSaysOfItsEnd) {
-  const std::string rule(76, '-');
-  const std::string mpirun = "echo " + rule + " >&2; echo 'prterun detected that one or more " +
-                             "processes exited:' >&2; echo '   Exit code:    7' >&2; echo " + rule +
-                             " >&2; ";
-  for (const std::string& script :
-       {"echo out of luck >&2; " + mpirun + "exit 7", mpirun + "echo out of luck >&2; exit 7"}) {
-    EXPECT_EQ(run_script(script).why, "exit code 7: out of luck");
-  }
-  EXPECT_EQ(run_script(mpirun + "exit 7").why,
-            "exit code 7: prterun detected that one or more processes exited: Exit code:    7");
-}
-
-TEST_F(LaunchTest, PrefersTheReasonThatARankGave) {
-  const LaunchEnd end = run_script(
-      "echo noise >&2; echo 'rank 1 host: no memory' >&2; "
-      "echo 'mpirun noticed that process rank 0 exited on signal 9 (Killed).' >&2; exit 5");
-  EXPECT_EQ(end.why, "exit code 5: rank 1 host: no memory");
-}
-
-TEST_F(LaunchTest, ElsePrefersWhatTheLauncherSaysAboutASignal) {
-  const LaunchEnd end =
-      run_script("echo 'process rank 0 exited on signal 9 (Killed).' >&2; echo bye >&2; exit 137");
-  EXPECT_EQ(end.why, "exit code 137 (SIGKILL): process rank 0 exited on signal 9 (Killed).");
-}
-
 TEST_F(LaunchTest, TellsTheSignalWhereTheLauncherDoesNot) {
-  const std::string rule(76, '-');
-  const std::string script = "exec >&2; echo " + rule +
-                             "; echo 'Primary job  terminated normally, but 1 process returned'; "
-                             "echo 'a non-zero exit code. Aborted.'; echo " +
-                             rule + "; exit ";
-  const std::string said =
-      "Primary job  terminated normally, but 1 process returned a non-zero exit code. Aborted.";
-  EXPECT_EQ(run_script(script + "137").why, "exit code 137 (SIGKILL): " + said);
-  EXPECT_EQ(run_script(script + "255").why, "exit code 255: " + said);
+  EXPECT_EQ(run_script("echo aborted >&2; exit 137").why, "exit code 137 (SIGKILL): aborted");
+  EXPECT_EQ(run_script("exit 255").why, "exit code 255");
+}
+
+TEST(Said, IsOfARankElseOfASignalElseOfAProgramElseOfTheLauncher) {
+  const std::string rule(76, '-'), short_rule(60, '-');
+  const std::string launcher = rule + "\nA process exited:\n\n   Exit code:    7\n" + rule + "\n";
+  const std::string signal = "process rank 0 exited on signal 9 (Killed).\n";
+  EXPECT_EQ(said_in("noise\nrank 1 host: no memory\n" + signal), "rank 1 host: no memory");
+  EXPECT_EQ(said_in(rule + "\n" + signal + rule + "\nbye\n") + "\n", signal);
+  EXPECT_EQ(said_in("out of luck\n-----\n" + launcher), "out of luck");
+  EXPECT_EQ(said_in(launcher + "noise\nout of luck\n\n"), "out of luck");
+  EXPECT_EQ(said_in(launcher), "A process exited:");
+  EXPECT_EQ(said_in(short_rule + "\nA process was unable to connect\n" + short_rule + "\n"),
+            "A process was unable to connect");
+  EXPECT_EQ(said_in(std::string("\0rank 1 h2: no memory\n", 22)), "rank 1 h2: no memory");
+  EXPECT_EQ(said_in("\n=====\n"), "");
 }
 
 TEST_F(LaunchTest, NamesTheSignal) {

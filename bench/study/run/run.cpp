@@ -150,7 +150,9 @@ void StudyRun::finish(Begun begun, const LaunchEnd& how) {
   const fs::path& own = begun.folder;
   if (end.ok && fs::exists(own / kUnfinishedFile)) {
     end.ok = false;
-    end.why = fmt::format("exit code 0, but {} had not come to its end", launch.program);
+    const std::string said = said_in(read_file(own / "stderr.log"));
+    end.why = fmt::format("exit code 0, but {} had not come to its end{}{}", launch.program,
+                          said.empty() ? "" : ": ", said);
   }
   record.placement = read_placement(own);
   const std::string elsewhere =
