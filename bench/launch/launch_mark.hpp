@@ -8,47 +8,21 @@
 
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <utility>
 
 namespace scalebench {
 
-class LaunchMark {
- public:
-  /// The folder of the launch, which no other has, added to the marks of the launches that this
-  /// process is within.
-  explicit LaunchMark(const std::filesystem::path& folder);
+/// Name and value of the variable that a launch is to be started with: its folder, which no other
+/// launch has, added to the marks of the launches that this process is within.
+std::pair<std::string, std::string> launch_mark(const std::filesystem::path& folder);
 
-  /// Name and value of the variable that a launch is to be started with.
-  const std::pair<std::string, std::string>& variable() const { return variable_; }
-
-  /// When processes that were seen began, in the kernel's ticks: a number may be given again.
-  using Seen = std::map<pid_t, std::string>;
-
-  /// Before anything is ended: a process that is on its way out shows its mark no more, and
-  /// end_rest() waits for those alone that it knows.
-  void look_at_all(pid_t launcher);
-
-  /// Ends what is left of the launch when its launcher has ended: ranks notice only after a while
-  /// that they are alone, and meanwhile would disturb the next launch and write to files that have
-  /// been taken up. At most four seconds.
-  void end_rest(pid_t launcher);
-
- private:
-  std::string mark_;
-  std::pair<std::string, std::string> variable_;
-  Seen seen_;
-};
-
-/// Waits for all launches whose folders are in `run` and which have outlived the program that
-/// started them: their launchers were asked to end when it was killed, and write to their logs
-/// until they have. Those that are there after `patience` are ended. Returns how many processes
-/// that were.
-int end_launches_in(const std::filesystem::path& run,
-                    std::chrono::seconds patience = std::chrono::seconds(10));
-
-/// As ps has it: R, S, D, T, Z; '?' where it cannot be read.
-char state_of(pid_t process);
+/// Waits for all launches whose folders are `folder` or in it and whose launchers have ended or
+/// were asked to: ranks notice only after a while that they are alone, and meanwhile would disturb
+/// the next launch and write to files that have been taken up. Those that are there after
+/// `patience`, but this process and `launcher`, are ended, which takes four seconds at most.
+/// Returns how many processes that were.
+int end_launches_in(const std::filesystem::path& folder, std::chrono::seconds patience,
+                    pid_t launcher = 0);
 
 }  // namespace scalebench

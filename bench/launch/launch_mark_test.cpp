@@ -14,6 +14,8 @@
 #include <string>
 #include <thread>
 
+#include "bench/launch/process.hpp"
+
 namespace scalebench {
 namespace {
 
@@ -30,11 +32,10 @@ std::string run_of(const std::string& of_launch) {
 /// A process of that launch, which waits or computes until it is killed.
 class Process {
  public:
-  Process(const LaunchMark& mark, const char* rank, const char* script = "exec sleep 300")
-      : self_(fork()) {
+  Process(const std::string& folder, const char* script = "exec sleep 300") : self_(fork()) {
     if (self_ != 0) return;
-    setenv(mark.variable().first.c_str(), mark.variable().second.c_str(), 1);
-    if (rank != nullptr) setenv("OMPI_COMM_WORLD_RANK", rank, 1);
+    const auto [name, value] = launch_mark(folder);
+    setenv(name.c_str(), value.c_str(), 1);
     execl("/bin/sh", "sh", "-c", script, nullptr);
     _exit(127);
   }
@@ -78,22 +79,20 @@ class Process {
 };
 
 TEST(LaunchMark, HasTheMarksOfTheLaunchesThatItIsWithin) {
-  const LaunchMark outer(launch("001-a"));
-  setenv(outer.variable().first.c_str(), outer.variable().second.c_str(), 1);
-  const LaunchMark inner(launch("001-a", "run-of-outer"));
-  unsetenv(outer.variable().first.c_str());
-  EXPECT_THAT(inner.variable().second, StartsWith(outer.variable().second));
-  EXPECT_NE(inner.variable().second, outer.variable().second);
+  const auto [name, outer] = launch_mark(launch("001-a"));
+  setenv(name.c_str(), outer.c_str(), 1);
+  const std::string inner = launch_mark(launch("001-a", "run-of-outer")).second;
+  unsetenv(name.c_str());
+  EXPECT_THAT(inner, StartsWith(outer));
+  EXPECT_NE(inner, outer);
 }
 
 TEST(LaunchMark, EndsTheRest) {
-  LaunchMark mark(launch("001-a"));
-  const LaunchMark other(launch("001-a-2"));
-  const Process rank(mark, "0"), stranger(other, "0");
+  const Process rank(launch("001-a")), stranger(launch("001-a-2"));
   rank.stop();
   stranger.stop();
   // A zombie of this test has no environment any more, and is no process that is left.
-  mark.end_rest(0);
+  EXPECT_EQ(end_launches_in(launch("001-a"), std::chrono::seconds(0)), 1);
   EXPECT_EQ(rank.how_it_ended(), CLD_KILLED);
   EXPECT_EQ(state_of(stranger.self()), 'T');
 }
@@ -105,11 +104,10 @@ TEST(LaunchMark, WaitsForWhatARankHoldsOnItsWayOut) {
   for (int i = 0; i < 256; ++i) {
     ASSERT_EQ(::write(memory, block.data(), block.size()), static_cast<ssize_t>(block.size()));
   }
-  LaunchMark mark(launch("001-a"));
-  const Process rank(mark, "0");
+  const Process rank(launch("001-a"));
   ::close(memory);
   rank.wait_until_started();
-  mark.end_rest(0);
+  EXPECT_EQ(end_launches_in(launch("001-a"), std::chrono::seconds(0)), 1);
   EXPECT_EQ(state_of(rank.self()), 'Z');
   EXPECT_EQ(rank.how_it_ended(), CLD_KILLED);
 }
@@ -120,7 +118,7 @@ TEST(LaunchMark, IsSeenWhileAProgramBecomesAnother) {
   for (int i = 0; i < 3000; ++i) setenv(("VARIABLE_" + std::to_string(i)).c_str(), "", 1);
   const char* const becomes_itself = "export SELF='exec sh -c \"$SELF\"'; exec sh -c \"$SELF\"";
   for (int i = 0; i < 50; ++i) {
-    const Process rank(LaunchMark(launch("001-a")), "0", becomes_itself);
+    const Process rank(launch("001-a"), becomes_itself);
     rank.wait_until_started();
     std::this_thread::sleep_for(std::chrono::microseconds(100) * i);
     ASSERT_EQ(end_launches_in(run_of(launch("001-a")), std::chrono::seconds(0)), 1);
@@ -128,17 +126,17 @@ TEST(LaunchMark, IsSeenWhileAProgramBecomesAnother) {
 }
 
 TEST(LaunchMark, WaitsForTheLaunchesOfOneRun) {
-  const Process ends_itself(LaunchMark(launch("001-a")), nullptr, "sleep 0.3; exit 0");
+  const Process ends_itself(launch("001-a"), "sleep 0.3; exit 0");
   ends_itself.wait_until_started();
-  const Process stranger(LaunchMark(launch("001-a", "another-run")), nullptr);
+  const Process stranger(launch("001-a", "another-run"));
   stranger.stop();
-  EXPECT_EQ(end_launches_in("./" + run_of(launch("001-a"))), 0);
+  EXPECT_EQ(end_launches_in("./" + run_of(launch("001-a")), std::chrono::seconds(10)), 0);
   EXPECT_EQ(ends_itself.how_it_ended(), CLD_EXITED) << "it had the time for its own end";
   EXPECT_EQ(state_of(stranger.self()), 'T');
 }
 
 TEST(LaunchMark, EndsALaunchOfARunThatDoesNotEnd) {
-  const Process rank(LaunchMark(launch("001-a")), "0");
+  const Process rank(launch("001-a"));
   rank.stop();
   EXPECT_EQ(end_launches_in(run_of(launch("001-a")), std::chrono::seconds(0)), 1);
   EXPECT_EQ(rank.how_it_ended(), CLD_KILLED);

@@ -24,6 +24,7 @@
 
 #include "bench/launch/launch_mark.hpp"
 #include "bench/machine/descriptor.hpp"
+#include "bench/machine/host_files.hpp"
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
 
@@ -136,6 +137,11 @@ CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds)
   return answer;
 }
 
+char state_of(pid_t process) {
+  const std::vector<std::string> fields = fields_behind_name(fmt::format("/proc/{}", process));
+  return fields.empty() ? '?' : fields.front().front();
+}
+
 std::optional<std::filesystem::path> find_program(std::string_view name) {
   const auto executable = [](const std::filesystem::path& file) {
     std::error_code ignored;
@@ -203,9 +209,8 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
   const Descriptor err = open_log(folder / "stderr.log");
   const std::uint64_t killed_before = killed_for_memory();
   const Clock::time_point begin = Clock::now();
-  LaunchMark mark(folder);
   Variables marked = environment;
-  marked.push_back(mark.variable());
+  marked.push_back(launch_mark(folder));
   const pid_t child = start(command, marked, out.number(), err.number());
 
   LaunchEnd end;
@@ -216,7 +221,6 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
     if (asked_to_end < 0 && (stop || now > deadline_seconds)) {
       end.interrupted = stop;
       asked_to_end = now;
-      mark.look_at_all(child);
       kill(-child, SIGTERM);
     } else if (asked_to_end >= 0 && now > asked_to_end + 2 * kGraceSeconds) {
       break;  // nobody can end it, and the launches to come need not wait for it
@@ -226,7 +230,7 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   kill(-child, SIGKILL);  // what mpirun may have left in its group
-  mark.end_rest(child);
+  end_launches_in(folder, std::chrono::seconds(0), child);
   end.ok = ended && asked_to_end < 0 && WIFEXITED(*ended) && WEXITSTATUS(*ended) == 0;
   if (end.interrupted) {
     end.why = "interrupted";

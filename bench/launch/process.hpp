@@ -4,6 +4,8 @@
 // argument.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <filesystem>
 #include <optional>
@@ -24,6 +26,9 @@ struct CommandAnswer {
 /// Runs `command` with an empty stdin; it is killed once it says nothing for `patience_seconds` or
 /// more than 64 MiB, and left to itself where that does not end it.
 CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds);
+
+/// As ps has it: R, S, D, T, Z; '?' where it cannot be read.
+char state_of(pid_t process);
 
 /// The executable file that `name` stands for: as it is when it has a '/', else the first on the
 /// PATH.

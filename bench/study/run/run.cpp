@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -367,7 +368,10 @@ StudyRun reopen_study(const fs::path& run, bool accept_failed,
   require_not_sealed(folder);
   Manifest manifest = read_manifest(folder);
   require_same_inputs(folder, manifest);
-  if (const int ended = end_launches_in(folder); ended > 0) {
+  // Launchers were asked to end when their study was killed, and write to their logs until they
+  // have.
+  constexpr std::chrono::seconds kPatience{10};
+  if (const int ended = end_launches_in(folder, kPatience); ended > 0) {
     console.note(fmt::format("ended {} processes of a launch that outlived its study", ended));
   }
   StoredPlan plan = read_plan(folder);
