@@ -2,10 +2,8 @@
 #include "bench/launch/hosts.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <functional>
 #include <set>
-#include <unordered_map>
+#include <sstream>
 
 #include "bench/record/file.hpp"
 #include "kernels/error.hpp"
@@ -14,154 +12,119 @@
 namespace scalebench {
 namespace {
 
-constexpr std::size_t kMostHosts = 65536;
+constexpr std::size_t kMostHosts = 8192;
 constexpr std::ptrdiff_t kMostBrackets = 16;  // of one name: for each there is a call within a call
 constexpr std::size_t kLongestName = 253;     // of the domain name system
-constexpr std::string_view kDigits = "0123456789";
-constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kNameLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
 constexpr std::string_view kAddressLetters = "0123456789abcdefABCDEF:.%";
-constexpr std::string_view kValidName =
-    "a host name is letters, digits, '.', '-' and '_', or an IPv6 address in brackets";
-constexpr std::string_view kNoUser =
-    "a user is ssh's to know, by 'User' of ~/.ssh/config; valid here: the host alone";
 
-/// What is wrong at an offset of the text; never returns.
-using Complain = std::function<void(std::size_t offset, const std::string& what)>;
-
-/// For a terminal: what would steer it is spelled out.
+/// The beginning of a text, for a terminal: what would steer it is spelled out.
 std::string shown(std::string_view text) {
+  constexpr std::size_t kShown = 60;
   std::string safe;
-  for (const char c : text) {
+  for (const char c : text.substr(0, kShown)) {
     const auto byte = static_cast<unsigned char>(c);
     safe += byte < 0x20 || byte >= 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
   }
-  return safe;
+  return text.size() > kShown ? safe + "..." : safe;
 }
 
-/// `offset`: of the name's first letter in what `complain` points into.
-void require_name(std::string_view name, std::size_t offset, const Complain& complain) {
-  const bool address = name.starts_with('[');
-  const std::string_view letters = address ? name.substr(1, name.size() - 2) : name;
-  if (const std::size_t at = name.find('@'); at != std::string_view::npos) {
-    complain(offset + at, fmt::format("'@' in '{}': {}", shown(name), kNoUser));
-  }
-  const std::size_t bad = letters.find_first_not_of(address ? kAddressLetters : kNameLetters);
-  if (bad != std::string_view::npos) {
-    complain(offset + bad + (address ? 1 : 0),
-             fmt::format("'{}' in the host name '{}'; {}", shown(letters.substr(bad, 1)),
-                         shown(name), kValidName));
-  }
-  if (letters.empty() || letters.front() == '-' || letters.size() > kLongestName) {
-    complain(offset, fmt::format("'{}' is no host name; {}", shown(name), kValidName));
-  }
+[[noreturn]] void refuse(std::string_view source, std::string_view word, std::string_view what) {
+  fail<UsageError>("{}: '{}': {}", source, shown(word), what);
 }
 
-int slots_in(std::string_view word, std::size_t offset, const Complain& complain) {
-  const int slots = read_number<int>(word).value_or(0);
-  if (slots < 1 || slots > kMostSlots) {
-    complain(offset, fmt::format("'{}' is not a number from 1 to {}", shown(word), kMostSlots));
-  }
-  return slots;
+/// 0: it is no number, or is above kMostSlots.
+int number_in(std::string_view word) {
+  const int number = read_number<int>(word).value_or(0);
+  return number <= kMostSlots ? number : 0;
 }
 
-/// Hosts in their order, each once. One that is named again has one more slot, or as many as it is
+bool is_name(std::string_view name) {
+  const bool is_address = name.starts_with('[');
+  const std::string_view letters = is_address ? name.substr(1, name.size() - 2) : name;
+  return !letters.empty() && letters.front() != '-' && letters.size() <= kLongestName &&
+         letters.find_first_not_of(is_address ? kAddressLetters : kNameLetters) == letters.npos;
+}
+
+/// `word`: what `slots` stands in.
+int slots_in(std::string_view slots, std::string_view source, std::string_view word) {
+  const int number = number_in(slots);
+  if (number < 1) {
+    refuse(source, word, fmt::format("slots are a number from 1 to {}", kMostSlots));
+  }
+  return number;
+}
+
+/// Each host is in the list once. One that is named again has one more slot, or as many as it is
 /// given each time: so mpirun takes it.
-class NamedHosts {
- public:
-  void add(Host host, std::size_t offset, const Complain& complain) {
-    // Looking for a name among 65 536 of them one by one would take minutes for all.
-    const auto [place, is_new] = places_.emplace(host.name, hosts_.size());
-    if (is_new) {
-      if (hosts_.size() == kMostHosts) {
-        complain(offset, fmt::format("more than {} hosts", kMostHosts));
-      }
-      hosts_.push_back(std::move(host));
-      return;
-    }
-    Host& known = hosts_[place->second];
-    known.slots = std::max(known.slots, 1) + std::max(host.slots, 1);
-    if (known.slots > kMostSlots) {
-      complain(offset, fmt::format("more than {} slots of host '{}'", kMostSlots, host.name));
-    }
+void add(Hosts& hosts, Host host, std::string_view source) {
+  const bool is_last = !hosts.empty() && hosts.back().name == host.name;
+  const auto known = is_last ? hosts.end() - 1 : std::ranges::find(hosts, host.name, &Host::name);
+  if (known == hosts.end()) {
+    if (hosts.size() == kMostHosts) fail<UsageError>("{}: more than {} hosts", source, kMostHosts);
+    hosts.push_back(std::move(host));
+    return;
   }
-  Hosts take() { return std::move(hosts_); }
-  bool empty() const { return hosts_.empty(); }
-
- private:
-  Hosts hosts_;
-  std::unordered_map<std::string, std::size_t> places_;
-};
-
-/// Of lists, which stand in one line: "--hosts: 'h1,h;2': column 5: what".
-Complain complain_about(std::string_view text, std::string_view source) {
-  return [text, source](std::size_t offset, const std::string& what) {
-    constexpr std::size_t kShown = 60;
-    fail<UsageError>("{}: '{}{}': column {}: {}", source, shown(text.substr(0, kShown)),
-                     text.size() > kShown ? "..." : "", offset + 1, what);
-  };
+  known->slots = std::max(known->slots, 1) + std::max(host.slots, 1);
+  if (known->slots > kMostSlots) {
+    refuse(source, host.name, fmt::format("more than {} slots", kMostSlots));
+  }
 }
 
-/// The parts of `text` between `separator`s that are in no brackets, with their offsets.
-std::vector<std::pair<std::string_view, std::size_t>> split(std::string_view text, char separator) {
-  std::vector<std::pair<std::string_view, std::size_t>> parts;
+/// The parts of `text` between `separator`s that are in no brackets.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
   std::size_t begin = 0;
   bool in_brackets = false;
   for (std::size_t i = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : separator;
-    const bool ends = i == text.size() || (c == separator && !in_brackets);
-    if (ends) {
-      parts.emplace_back(text.substr(begin, i - begin), begin);
+    if (i == text.size() || (text[i] == separator && !in_brackets)) {
+      parts.push_back(text.substr(begin, i - begin));
       begin = i + 1;
-    } else if (c == '[' || c == ']') {
-      in_brackets = c == '[';
+    } else if (text[i] == '[' || text[i] == ']') {
+      in_brackets = text[i] == '[';
     }
   }
   return parts;
 }
 
-/// "1-3", "007", within the brackets of an expression: with as many digits as written.
-std::vector<std::string> numbers_in(std::string_view range, std::size_t offset,
-                                    const Complain& complain) {
+/// "1-3", "007", within the brackets of an expression: with as many digits as written. Empty: it is
+/// neither, or names more than kMostHosts.
+std::vector<std::string> numbers_in(std::string_view range) {
+  constexpr std::size_t kMostDigits = 9;
   const std::size_t dash = range.find('-');
   const std::string_view low = range.substr(0, dash);
-  const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
-  constexpr std::size_t kMostDigits = 9;
-  for (const std::string_view end : {low, high}) {
-    const bool whole = !end.empty() && end.size() <= kMostDigits &&
-                       end.find_first_not_of(kDigits) == std::string_view::npos;
-    if (!whole) complain(offset, fmt::format("'{}' in brackets; valid: 7 or 1-3", shown(range)));
-  }
-  const int first = std::stoi(std::string(low)), last = std::stoi(std::string(high));
-  if (last < first || static_cast<std::size_t>(last - first) >= kMostHosts) {
-    complain(offset, fmt::format("'{}' in brackets; valid: from the smaller to the larger, at most "
-                                 "{} hosts",
-                                 shown(range), kMostHosts));
-  }
+  const std::string_view high = dash == range.npos ? low : range.substr(dash + 1);
+  const auto number = [](std::string_view digits) {
+    const bool whole = !digits.empty() && digits.size() <= kMostDigits &&
+                       digits.find_first_not_of("0123456789") == digits.npos;
+    return whole ? std::stoi(std::string(digits)) : -1;
+  };
+  const int first = number(low), last = number(high);
+  if (first < 0 || last - first >= static_cast<int>(kMostHosts)) return {};
   std::vector<std::string> numbers;
-  for (int number = first; number <= last; ++number) {
-    numbers.push_back(fmt::format("{:0{}}", number, low.size()));
-  }
+  for (int i = first; i <= last; ++i) numbers.push_back(fmt::format("{:0{}}", i, low.size()));
   return numbers;
 }
 
 /// "rack[1-2]n[1-8]" -> 16 names.
-std::vector<std::string> names_in(std::string_view word, std::size_t offset,
-                                  const Complain& complain) {
+std::vector<std::string> names_in(std::string_view word, std::string_view source) {
   const std::size_t open = word.find('[');
-  if (open == std::string_view::npos) return {std::string(word)};
+  if (open == word.npos) return {std::string(word)};
   const std::size_t close = word.find(']', open);
-  if (close == std::string_view::npos) complain(offset + open, "'[' without ']'");
-  const std::vector<std::string> rests =
-      names_in(word.substr(close + 1), offset + close + 1, complain);
+  if (close == word.npos) refuse(source, word, "'[' without ']'");
+  const std::vector<std::string> rests = names_in(word.substr(close + 1), source);
   std::vector<std::string> names;
-  for (const auto& [range, at] : split(word.substr(open + 1, close - open - 1), ',')) {
-    for (const std::string& number : numbers_in(range, offset + open + 1 + at, complain)) {
+  for (const std::string_view range : split(word.substr(open + 1, close - open - 1), ',')) {
+    const std::vector<std::string> numbers = numbers_in(range);
+    if (numbers.empty() || names.size() + numbers.size() * rests.size() > kMostHosts) {
+      refuse(source, word,
+             fmt::format("'{}' in brackets; valid: 7 or 1-3, from the smaller to the larger, at "
+                         "most {} hosts",
+                         shown(range), kMostHosts));
+    }
+    for (const std::string& number : numbers) {
       for (const std::string& rest : rests) {
-        if (names.size() == kMostHosts) {
-          complain(offset, fmt::format("more than {} hosts", kMostHosts));
-        }
         names.push_back(fmt::format("{}{}{}", word.substr(0, open), number, rest));
       }
     }
@@ -170,75 +133,62 @@ std::vector<std::string> names_in(std::string_view word, std::size_t offset,
 }
 
 /// "host", "host:4", "[::1]:4", "node[01-04]:8".
-Hosts hosts_in(std::string_view word, std::size_t offset, const Complain& complain) {
-  std::size_t name_end = std::min(word.find(':'), word.size());
+Hosts hosts_in(std::string_view word, std::string_view source) {
   const std::size_t bracket = word.find(']');
-  const bool address = word.starts_with('[') && name_end < bracket;
-  if (address) {
-    if (bracket == std::string_view::npos) complain(offset, "'[' without ']'");
-    name_end = bracket + 1;
-    if (name_end < word.size() && word[name_end] != ':') {
-      complain(offset + name_end,
-               fmt::format("'{}' after an address; valid: ':' and slots", shown(word)));
-    }
-  }
+  const bool is_address = word.starts_with('[') && bracket != word.npos && word.find(':') < bracket;
+  const std::size_t name_end = std::min(word.find(':', is_address ? bracket : 0), word.size());
   const std::string_view name = word.substr(0, name_end);
-  if (!address && std::ranges::count(name, '[') > kMostBrackets) {
-    complain(offset, fmt::format("more than {} brackets in a name", kMostBrackets));
+  if (name.find('@') != name.npos) {
+    refuse(source, word,
+           "a user is ssh's to know, by 'User' of ~/.ssh/config; valid: the host alone");
   }
-  int slots = 0;
-  if (name_end < word.size()) {
-    slots = slots_in(word.substr(name_end + 1), offset + name_end + 1, complain);
+  if (!is_address && std::ranges::count(name, '[') > kMostBrackets) {
+    refuse(source, word, fmt::format("more than {} brackets in a name", kMostBrackets));
   }
+  const int slots = name_end < word.size() ? slots_in(word.substr(name_end + 1), source, word) : 0;
   Hosts hosts;
-  for (std::string& one :
-       address ? std::vector{std::string(name)} : names_in(name, offset, complain)) {
-    require_name(one, offset, complain);
+  for (std::string& one : is_address ? std::vector{std::string(name)} : names_in(name, source)) {
+    if (!is_name(one)) {
+      refuse(source, word,
+             "a host name is letters, digits, '.', '-' and '_', or an IPv6 address in brackets");
+    }
     hosts.push_back({std::move(one), slots});
   }
   return hosts;
 }
 
-/// The words of a hostfile's line with their offsets: '=' and the blanks around it are part of one.
-std::vector<std::pair<std::string, std::size_t>> words_in(std::string_view line) {
-  std::vector<std::pair<std::string, std::size_t>> words;
-  bool joins = false;
-  for (std::size_t i = line.find_first_not_of(kBlanks); i < line.size();
-       i = line.find_first_not_of(kBlanks, i)) {
-    const std::size_t end = std::min(line.find_first_of(kBlanks, i), line.size());
-    const std::string word(line.substr(i, end - i));
-    if (!words.empty() && (joins || word.starts_with('='))) {
-      words.back().first += word;
+/// The words of a hostfile's line: '=' and the blanks around it are part of one.
+std::vector<std::string> words_in(const std::string& line) {
+  std::istringstream stream(line.substr(0, line.find('#')));
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) {
+    const bool joins = !words.empty() && (word.starts_with('=') || words.back().ends_with('='));
+    if (joins) {
+      words.back() += word;
     } else {
-      words.emplace_back(word, i);
+      words.push_back(word);
     }
-    joins = word.ends_with('=');
-    i = end;
   }
   return words;
 }
 
 /// "host slots=2 max_slots=4", "host:2".
-Hosts hosts_of_line(const std::vector<std::pair<std::string, std::size_t>>& words,
-                    const Complain& complain) {
-  Hosts hosts = hosts_in(words.front().first, words.front().second, complain);
+Hosts hosts_of_line(const std::vector<std::string>& words, std::string_view source) {
+  Hosts hosts = hosts_in(words.front(), source);
   int slots = hosts.front().slots, most = kMostSlots;
   for (std::size_t i = 1; i < words.size(); ++i) {
-    const auto& [word, offset] = words[i];
+    const std::string& word = words[i];
     const std::size_t equals = word.find('=');
     const std::string key = word.substr(0, equals);
     const bool is_most = key == "max_slots" || key == "max-slots";
     if (equals == std::string::npos || (key != "slots" && !is_most)) {
-      complain(offset, fmt::format("'{}'; valid after a host: slots=N, max_slots=N, # comment",
-                                   shown(word)));
+      refuse(source, word, "valid after a host: slots=N, max_slots=N, # comment");
     }
-    if (key == "slots" && slots > 0) complain(offset, "slots are given twice");
-    const int value =
-        slots_in(std::string_view(word).substr(equals + 1), offset + equals + 1, complain);
-    (is_most ? most : slots) = value;
+    if (key == "slots" && slots > 0) refuse(source, word, "slots are given twice");
+    (is_most ? most : slots) = slots_in(std::string_view(word).substr(equals + 1), source, word);
   }
   if (slots > most) {
-    complain(words.front().second, fmt::format("{} slots are more than max_slots={}", slots, most));
+    refuse(source, words.front(), fmt::format("{} slots are more than max_slots={}", slots, most));
   }
   for (Host& host : hosts) host.slots = slots;
   return hosts;
@@ -247,67 +197,44 @@ Hosts hosts_of_line(const std::vector<std::pair<std::string, std::size_t>>& word
 }  // namespace
 
 Hosts parse_hosts(std::string_view words, std::string_view source) {
-  const Complain complain = complain_about(words, source);
-  NamedHosts hosts;
-  for (const auto& [word, offset] : split(words, ',')) {
-    for (Host& host : hosts_in(word, offset, complain)) {
-      hosts.add(std::move(host), offset, complain);
-    }
+  Hosts hosts;
+  for (const std::string_view word : split(words, ',')) {
+    for (Host& host : hosts_in(word, source)) add(hosts, std::move(host), source);
   }
-  return hosts.take();
+  return hosts;
 }
 
 Hosts read_hostfile(const std::filesystem::path& path) {
-  const std::string text = read_file(path);
-  NamedHosts hosts;
-  std::size_t number = 0;
-  for (const auto& [whole, begin] : split(text, '\n')) {
-    ++number;
-    const Complain complain = [&](std::size_t offset, const std::string& what) {
-      fail<UsageError>("{}:{}:{}: {}", path.string(), number, offset + 1, what);
-    };
-    const auto words = words_in(whole.substr(0, whole.find('#')));
+  std::istringstream lines(read_file(path));
+  Hosts hosts;
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string source = fmt::format("{}:{}", path.string(), ++number);
+    const std::vector<std::string> words = words_in(line);
     if (words.empty()) continue;
-    for (Host& host : hosts_of_line(words, complain)) {
-      hosts.add(std::move(host), words.front().second, complain);
-    }
+    for (Host& host : hosts_of_line(words, source)) add(hosts, std::move(host), source);
   }
   if (hosts.empty()) {
     fail<UsageError>("{}: names no host; valid: lines as 'host1 slots=4'", path.string());
   }
-  return hosts.take();
+  return hosts;
 }
 
 std::vector<int> tasks_per_node(std::string_view words, std::string_view source) {
   std::vector<int> tasks;
-  const char* at = words.data();
-  const char* const end = at + words.size();
-  const auto refuse = [&] {
-    fail<UsageError>("{}: '{}'; valid: tasks of each node, as 2(x3),1", source, words);
-  };
-  const auto number = [&] {
-    int value = 0;
-    const auto [stop, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || value < 1 || value > kMostSlots) refuse();
-    at = stop;
-    return value;
-  };
-  const auto skip = [&](std::string_view mark) {
-    if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(mark)) return false;
-    at += mark.size();
-    return true;
-  };
-  do {
-    const int each = number();
-    int times = 1;
-    if (skip("(x")) {
-      times = number();
-      if (!skip(")")) refuse();
+  for (const std::string_view word : split(words, ',')) {
+    const std::size_t cross = std::min(word.find("(x"), word.size());
+    std::string_view times = cross == word.size() ? "(x1)" : word.substr(cross);
+    const bool is_closed = times.ends_with(')');
+    times.remove_prefix(2);
+    const int each = number_in(word.substr(0, cross));
+    const int nodes = is_closed ? number_in(times.substr(0, times.size() - 1)) : 0;
+    if (each < 1 || nodes < 1 || tasks.size() + static_cast<std::size_t>(nodes) > kMostHosts) {
+      refuse(source, words,
+             fmt::format("valid: tasks of each node, as 2(x3),1, of at most {} nodes", kMostHosts));
     }
-    if (tasks.size() + static_cast<std::size_t>(times) > kMostHosts) refuse();
-    tasks.insert(tasks.end(), static_cast<std::size_t>(times), each);
-  } while (skip(","));
-  if (at != end) refuse();
+    tasks.insert(tasks.end(), static_cast<std::size_t>(nodes), each);
+  }
   return tasks;
 }
 
@@ -322,11 +249,6 @@ std::string host_words(const Hosts& hosts) {
 }
 
 namespace {
-
-int number_in(std::string_view word) {
-  const int number = read_number<int>(word).value_or(0);
-  return number <= kMostSlots ? number : 0;
-}
 
 int hosts_with(int slots, const Hosts& hosts) {
   return static_cast<int>(
@@ -343,13 +265,12 @@ std::string layout_words(const Layout& layout) {
 
 std::vector<Layout> parse_layouts(std::string_view words, std::string_view source) {
   std::set<Layout> layouts;
-  for (const auto& [word, at] : split(words, ',')) {
-    const std::size_t cross = word.find('x');
+  for (const std::string_view word : split(words, ',')) {
+    const std::size_t cross = std::min(word.find('x'), word.size());
     const Layout layout{number_in(word.substr(0, cross)),
                         cross < word.size() ? number_in(word.substr(cross + 1)) : 0};
     if (layout.nodes < 1 || layout.per_node < 1 || layout.nodes > kMostSlots / layout.per_node) {
-      fail<UsageError>("{}: '{}' is no layout; valid: hosts x ranks of each, as 1x1,1x2,2x2",
-                       source, words);
+      refuse(source, word, "is no layout; valid: hosts x ranks of each, as 1x1,1x2,2x2");
     }
     layouts.insert(layout);
   }

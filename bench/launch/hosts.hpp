@@ -25,14 +25,14 @@ struct Host {
 using Hosts = std::vector<Host>;
 
 /// "h1:4,h2:4", as Open MPI's -H, also "h1,h1,h2", where a host that is named again has one more
-/// slot; names as Slurm writes them: "n[1-3,7]:8,gpu[01-04]-ib". Throws UsageError in one line that
-/// begins with `source`: for what is no host name, and for slots that are no number from 1 to
-/// 65536.
+/// slot; names as Slurm writes them: "n[1-3,7]:8,gpu[01-04]-ib". Throws UsageError as "source:
+/// 'word': what": for what is no host name, for slots that are no number from 1 to 65536, and for
+/// more than 8192 hosts.
 Hosts parse_hosts(std::string_view words, std::string_view source = "--hosts");
 
 /// Open MPI's hostfile ("host slots=2 max_slots=4") and MPICH's ("host:2"), with # comments, and
 /// the nodefile of PBS, which has a host's name in a line for each of its slots. Throws UsageError
-/// as `file:line:column: what; what is valid`.
+/// as parse_hosts does, with the source `file:line`.
 Hosts read_hostfile(const std::filesystem::path& path);
 
 /// Slurm's "2(x3),1": the tasks of each node. Throws as parse_hosts does.

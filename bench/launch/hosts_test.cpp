@@ -54,19 +54,18 @@ TEST(Hosts, MayBeRangesAsSlurmPrintsThem) {
   EXPECT_EQ(host_words(parse_hosts("node[01-04]:8")), "node01:8,node02:8,node03:8,node04:8");
   EXPECT_EQ(host_words(parse_hosts("gpu[8-10]-ib,r[1-2]n[1-2]:2,n[1,7]")),
             "gpu8-ib,gpu9-ib,gpu10-ib,r1n1:2,r1n2:2,r2n1:2,r2n2:2,n1,n7");
-  EXPECT_EQ(parse_hosts("n[1-65536]").size(), 65536U);
+  EXPECT_EQ(parse_hosts("n[1-8192]").size(), 8192U);
 }
 
 TEST(Hosts, AreRefusedInOneLineThatSaysWhere) {
   EXPECT_THAT(complaint_about("h1,h2;touch /tmp/x"),
-              AllOf(StartsWith("--hosts: "), HasSubstr("column 6: ';' in the host name"),
-                    HasSubstr("letters, digits")));
+              AllOf(StartsWith("--hosts: 'h2;touch /tmp/x': "), HasSubstr("letters, digits")));
   EXPECT_THAT(complaint_about("h1,user@h2"),
-              AllOf(HasSubstr("column 8: '@' in 'user@h2'"), HasSubstr("~/.ssh/config")));
-  EXPECT_THAT(complaint_about("h1:0"), HasSubstr("column 4: '0' is not a number from 1 to 65536"));
-  EXPECT_THAT(complaint_about("h1:65536,h1"), HasSubstr("more than 65536 slots of host 'h1'"));
+              AllOf(HasSubstr("'user@h2'"), HasSubstr("~/.ssh/config")));
+  EXPECT_THAT(complaint_about("h1:0"), HasSubstr("'h1:0': slots are a number from 1 to 65536"));
+  EXPECT_THAT(complaint_about("h1:65536,h1"), HasSubstr("'h1': more than 65536 slots"));
   EXPECT_THAT(complaint([] { parse_hosts("h1:x", "[study] hosts"); }),
-              StartsWith("[study] hosts: 'h1:x': column 4: 'x' is not a number"));
+              StartsWith("[study] hosts: 'h1:x': slots are a number"));
 }
 
 TEST(Hosts, HoldNothingThatAShellOrALauncherWouldRead) {
@@ -102,14 +101,14 @@ TEST_F(Hostfile, MayHaveALineForEachSlotAsThatOfPbs) {
   EXPECT_EQ(host_words(read("cn01\ncn01\ncn02\ncn02\n")), "cn01:2,cn02:2");
 }
 
-TEST_F(Hostfile, IsRefusedWithLineAndColumn) {
-  EXPECT_THAT(
-      complaint_about("host1\nhost2;touch /tmp/x\n"),
-      AllOf(HasSubstr("hosts:2:6: ';' in the host name 'host2;touch'"), EndsWith("brackets")));
-  EXPECT_THAT(complaint_about("host1 slots=two\n"), HasSubstr("hosts:1:13: 'two' is not a number"));
-  EXPECT_THAT(complaint_about("host1 slots=0\n"), HasSubstr("hosts:1:13: '0' is not a number"));
-  EXPECT_THAT(complaint_about("host1 cores=2\n"), HasSubstr("hosts:1:7: 'cores=2'; valid after"));
-  EXPECT_THAT(complaint_about("host1:2 slots=2\n"), HasSubstr("hosts:1:9: slots are given twice"));
+TEST_F(Hostfile, IsRefusedWithItsLine) {
+  EXPECT_THAT(complaint_about("host1\nhost2;touch /tmp/x\n"),
+              AllOf(HasSubstr("hosts:2: 'host2;touch': a host name is"), EndsWith("brackets")));
+  EXPECT_THAT(complaint_about("host1 slots=two\n"), HasSubstr("hosts:1: 'slots=two': slots are a"));
+  EXPECT_THAT(complaint_about("host1 slots=0\n"), HasSubstr("hosts:1: 'slots=0': slots are a"));
+  EXPECT_THAT(complaint_about("host1 cores=2\n"), HasSubstr("hosts:1: 'cores=2': valid after"));
+  EXPECT_THAT(complaint_about("host1:2 slots=2\n"),
+              HasSubstr("hosts:1: 'slots=2': slots are given twice"));
   EXPECT_THAT(complaint_about("host1 slots=4 max_slots=2\n"), HasSubstr("more than max_slots=2"));
   EXPECT_THAT(complaint_about("# nobody\n"), HasSubstr("names no host"));
   EXPECT_THAT(complaint([&] { read_hostfile(folder_ / "missing"); }), HasSubstr("missing"));
@@ -128,8 +127,8 @@ TEST(Ranges, AreRefusedInOneLine) {
 }
 
 TEST(TasksPerNode, AreSlurms) {
-  EXPECT_EQ(tasks_per_node("1(x65536)").size(), 65536U);
-  EXPECT_THAT(complaint([] { tasks_per_node("1(x65536),1"); }), HasSubstr("SLURM_TASKS_PER_NODE"));
+  EXPECT_EQ(tasks_per_node("1(x8192)").size(), 8192U);
+  EXPECT_THAT(complaint([] { tasks_per_node("1(x8192),1"); }), HasSubstr("SLURM_TASKS_PER_NODE"));
   EXPECT_THAT(tasks_per_node("2(x3),1"), ElementsAre(2, 2, 2, 1));
   EXPECT_THAT(tasks_per_node("16"), ElementsAre(16));
   for (const char* words : {"", "2(x", "2(x3", "2(x3,1", "2(x0)", "a", "2,", "2(3)", "0", "2 "}) {

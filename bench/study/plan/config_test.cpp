@@ -51,7 +51,7 @@ TEST(ConfigText, ReadsBackAsTheSameStudy) {
   EXPECT_EQ(read.allreduce->max_seconds, 0.02);
   ASSERT_EQ(read.epochs.size(), 2U);
   EXPECT_EQ(read.epochs[0].target_accuracy, 0.85);
-  EXPECT_EQ(read.epochs[1].learning_rate, 0) << "the model's default";
+  EXPECT_EQ(read.epochs[1].learning_rate, 0.05) << "the model's own";
   EXPECT_EQ(read.hosts, "h1:4,h2:4");
 }
 
@@ -426,7 +426,7 @@ TEST(StudyConfig, ReadsLayoutsInsteadOfRanks) {
   EXPECT_EQ(config.layouts, parse_layouts("1x1,2x4"));
   EXPECT_EQ(config.hosts, "a:4,b:4");
   EXPECT_THAT(refusal("[study]\nlayouts = [\"2by4\"]\n[allreduce]\n"),
-              HasSubstr("bad.toml:2:11: layouts: '2by4' is no layout"));
+              HasSubstr("bad.toml:2:11: layouts: '2by4': is no layout"));
   EXPECT_THAT(refusal("[study]\nranks = [2]\nlayouts = [\"1x2\"]\n[allreduce]\n"),
               HasSubstr("stand instead of ranks"));
 }
