@@ -41,6 +41,18 @@ int number_in(const EnvironmentVariables& variables, std::string_view name, int 
   return *number;
 }
 
+/// What the variables of one platform say; empty: they say nothing, or speak of this process alone.
+struct Described {
+  ClusterDescription cluster;
+  std::optional<ProcessPlace> place;
+};
+
+/// Hosts that take a rank at least.
+Hosts with_slots(Hosts hosts) {
+  for (Host& host : hosts) host.slots = std::max(host.slots, 1);
+  return hosts;
+}
+
 std::string remedy_on(const EnvironmentVariables& variables) {
   if (has(variables, "SM_HOSTS")) {
     return "give the SageMaker estimator distribution={\"mpi\": {\"enabled\": True}}, which starts "
@@ -105,59 +117,48 @@ std::vector<Task> tasks_of(const nlohmann::json& cluster) {
   return tasks;
 }
 
-struct TensorFlow {
-  std::vector<Task> tasks;
-  std::string own;  // the name of this process's task
-};
+const nlohmann::json& member(const nlohmann::json& in, const char* name, std::string_view where) {
+  const auto found = in.is_object() ? in.find(name) : in.end();
+  if (!in.is_object() || found == in.end()) refuse_config(where, "is missing");
+  return *found;
+}
 
-std::optional<TensorFlow> tensorflow(const EnvironmentVariables& variables) {
-  const std::string text = text_of(variables, "TF_CONFIG");
-  if (text.empty()) return std::nullopt;
-  const nlohmann::json config = parse_json(text, "TF_CONFIG", kValidConfig);
-  const auto member = [&](const nlohmann::json& in, const char* name, const char* where) {
-    const auto found = in.is_object() ? in.find(name) : in.end();
-    if (!in.is_object() || found == in.end()) refuse_config(where, "is missing");
-    return *found;
-  };
-  const nlohmann::json cluster = member(config, "cluster", "cluster");
-  if (!cluster.is_object()) refuse_config("cluster", "is no object");
-  TensorFlow found{tasks_of(cluster), ""};
-  const nlohmann::json task = member(config, "task", "task");
-  const nlohmann::json type = member(task, "type", "task.type");
-  if (type == "evaluator") return TensorFlow{std::move(found.tasks), "the evaluator"};
-  const nlohmann::json number = member(task, "index", "task.index");
+/// The name of this process's task.
+std::string own_task(const nlohmann::json& task, const std::vector<Task>& tasks) {
+  const nlohmann::json& type = member(task, "type", "task.type");
+  if (type == "evaluator") return "the evaluator";
+  const nlohmann::json& number = member(task, "index", "task.index");
   const std::string index = number.is_string() ? number.get<std::string>() : number.dump();
-  const auto own = std::ranges::find_if(found.tasks, [&](const Task& one) {
+  const auto own = std::ranges::find_if(tasks, [&](const Task& one) {
     return type == one.type && std::to_string(one.index) == index;
   });
-  if (own == found.tasks.end()) {
+  if (own == tasks.end()) {
     refuse_config("task", fmt::format("{} {} is not in the cluster", type.dump(), index));
   }
-  found.own = own->name();
-  return found;
+  return own->name();
 }
 
-std::optional<ProcessPlace> tensorflow_place(const EnvironmentVariables& variables) {
-  const auto found = tensorflow(variables);
-  if (!found || (found->tasks.size() == 1 && found->own != "the evaluator")) return std::nullopt;
-  const std::string first = found->tasks.front().name();
-  return ProcessPlace{
-      .source = "TF_CONFIG", .own = found->own, .first = first, .is_first = found->own == first};
-}
-
-ClusterDescription tensorflow_hosts(const EnvironmentVariables& variables) {
-  const auto found = tensorflow(variables);
-  if (!found || found->tasks.size() == 1) return {};
-  ClusterDescription cluster{"TF_CONFIG"};
-  for (const Task& task : found->tasks) {
-    const auto known = std::ranges::find(cluster.hosts, task.at.name, &Host::name);
-    if (known == cluster.hosts.end()) {
-      cluster.hosts.push_back({task.at.name, 1});
-    } else {
-      ++known->slots;
-    }
+Described tensorflow(const EnvironmentVariables& variables) {
+  const std::string text = text_of(variables, "TF_CONFIG");
+  if (text.empty()) return {};
+  const nlohmann::json config = parse_json(text, "TF_CONFIG", kValidConfig);
+  const nlohmann::json& cluster = member(config, "cluster", "cluster");
+  if (!cluster.is_object()) refuse_config("cluster", "is no object");
+  const std::vector<Task> tasks = tasks_of(cluster);
+  const std::string own = own_task(member(config, "task", "task"), tasks);
+  const std::string first = tasks.front().name();
+  Described found;
+  if (tasks.size() > 1) {
+    std::vector<std::string> names;
+    for (const Task& task : tasks) names.push_back(task.at.name);
+    const std::string words = fmt::format("{}", fmt::join(names, ","));
+    found.cluster = {"TF_CONFIG", with_slots(parse_hosts(words, "TF_CONFIG"))};
   }
-  return cluster;
+  if (tasks.size() > 1 || own != first) {
+    found.place =
+        ProcessPlace{.source = "TF_CONFIG", .own = own, .first = first, .is_first = own == first};
+  }
+  return found;
 }
 
 // SageMaker: SM_HOSTS, SM_CURRENT_HOST, SM_NUM_GPUS of this host, and in SM_RESOURCE_CONFIG which
@@ -217,43 +218,29 @@ std::vector<std::string> hosts_of_group(const EnvironmentVariables& variables) {
       fmt::join(names, ", "), with_gpus);
 }
 
-struct SageMaker {
-  std::vector<std::string> hosts;  // of ranks; the first by name starts them
-  std::string own;
-};
-
-std::optional<SageMaker> sagemaker(const EnvironmentVariables& variables) {
+/// The first host by name starts the ranks.
+Described sagemaker(const EnvironmentVariables& variables) {
   const std::string text = text_of(variables, "SM_HOSTS");
-  if (text.empty()) return std::nullopt;
+  if (text.empty()) return {};
   std::vector<std::string> hosts = names_in(parse_json(text, "SM_HOSTS", kValidHosts), "SM_HOSTS");
-  if (hosts.size() == 1) return std::nullopt;
+  if (hosts.size() == 1) return {};
   const std::string own = text_of(variables, "SM_CURRENT_HOST");
   if (!std::ranges::binary_search(hosts, own)) {
     fail<UsageError>("SM_CURRENT_HOST: '{}' is none of SM_HOSTS; valid: {}", own,
                      fmt::join(hosts, ", "));
   }
-  const std::vector<std::string> group = hosts_of_group(variables);
-  return SageMaker{group.empty() ? std::move(hosts) : group, own};
-}
-
-std::optional<ProcessPlace> sagemaker_place(const EnvironmentVariables& variables) {
-  const auto job = sagemaker(variables);
-  if (!job) return std::nullopt;
-  const std::string& first = job->hosts.front();
-  return ProcessPlace{.source = "SM_HOSTS",
-                      .own = job->own,
-                      .first = first,
-                      .is_first = job->own == first,
-                      .must_stay = true};
-}
-
-ClusterDescription sagemaker_hosts(const EnvironmentVariables& variables) {
-  const auto job = sagemaker(variables);
-  if (!job) return {};
-  ClusterDescription cluster{"SM_HOSTS", {}, has(variables, "SM_NUM_GPUS")};
-  const int gpus = cluster.slots_are_gpus ? number_in(variables, "SM_NUM_GPUS", 0, kMostSlots) : 0;
-  for (const std::string& host : job->hosts) cluster.hosts.push_back({host, gpus});
-  return cluster;
+  if (const auto group = hosts_of_group(variables); !group.empty()) hosts = group;
+  Described found;
+  found.cluster = {"SM_HOSTS", {}, has(variables, "SM_NUM_GPUS")};
+  const int gpus =
+      found.cluster.slots_are_gpus ? number_in(variables, "SM_NUM_GPUS", 0, kMostSlots) : 0;
+  for (const std::string& host : hosts) found.cluster.hosts.push_back({host, gpus});
+  found.place = ProcessPlace{.source = "SM_HOSTS",
+                             .own = own,
+                             .first = hosts.front(),
+                             .is_first = own == hosts.front(),
+                             .must_stay = true};
+  return found;
 }
 
 // RANK, WORLD_SIZE, LOCAL_WORLD_SIZE: of torchrun, and of Kubeflow's PyTorchJob, where a process
@@ -261,45 +248,42 @@ ClusterDescription sagemaker_hosts(const EnvironmentVariables& variables) {
 // job of SageMaker SM_HOSTS names them.
 // https://pytorch.org/docs/stable/elastic/run.html#environment-variables
 
-std::optional<ProcessPlace> torchrun_place(const EnvironmentVariables& variables) {
-  if (!has(variables, "WORLD_SIZE")) return std::nullopt;
-  const int ranks = number_in(variables, "WORLD_SIZE", 1, kMostRanks);
-  if (ranks == 1) return std::nullopt;
+Described torchrun(const EnvironmentVariables& variables) {
+  if (!has(variables, "WORLD_SIZE")) return {};
+  const int ranks = number_in(variables, "WORLD_SIZE", 1, kMostSlots);
+  if (ranks == 1) return {};
   const std::string of_ranks = fmt::format("WORLD_SIZE is {}", ranks);
   const int rank = number_in(variables, "RANK", 0, ranks - 1, of_ranks);
   const bool says_here = has(variables, "LOCAL_WORLD_SIZE");
   const int here = says_here ? number_in(variables, "LOCAL_WORLD_SIZE", 1, ranks, of_ranks) : 1;
-  ProcessPlace place{.source = "RANK, WORLD_SIZE",
-                     .own = fmt::format("rank {}", rank),
-                     .first = "rank 0",
-                     .is_first = rank == 0};
-  if (const auto job = sagemaker(variables); job && here < ranks) {
-    if (static_cast<int>(job->hosts.size()) * here != ranks) {
-      fail<UsageError>("WORLD_SIZE is {}, and SM_HOSTS names {} hosts of {} ranks each; valid: {}",
-                       ranks, job->hosts.size(), here, job->hosts.size() * here);
-    }
-    place.own = job->own;
-    place.first = job->hosts.front();
-    place.must_stay = true;
-  } else if (here < ranks) {
-    place.why_no_start = fmt::format(
+  constexpr const char* kSource = "RANK, WORLD_SIZE";
+  Described found;
+  found.place = ProcessPlace{.source = kSource,
+                             .own = fmt::format("rank {}", rank),
+                             .first = "rank 0",
+                             .is_first = rank == 0};
+  if (here == ranks) {
+    found.cluster = {kSource, {{"localhost", ranks}}};
+    return found;
+  }
+  const Described job = sagemaker(variables);
+  if (!job.place) {
+    found.place->why_no_start = fmt::format(
         "{} of {} ranks are on this host, and no variable names the hosts of the others", here,
         ranks);
+    return found;
   }
-  return place;
-}
-
-ClusterDescription torchrun_hosts(const EnvironmentVariables& variables) {
-  const auto place = torchrun_place(variables);
-  if (!place || !place->why_no_start.empty()) return {};
-  const int ranks = number_in(variables, "WORLD_SIZE", 1, kMostSlots);
-  if (!place->must_stay) return {place->source, {{"localhost", ranks}}};
-  ClusterDescription cluster{"SM_HOSTS, WORLD_SIZE"};
-  const std::vector<std::string> names = sagemaker(variables)->hosts;
-  for (const std::string& host : names) {
-    cluster.hosts.push_back({host, ranks / static_cast<int>(names.size())});
+  found.place->own = job.place->own;
+  found.place->first = job.place->first;
+  found.place->must_stay = true;
+  found.cluster = {"SM_HOSTS, WORLD_SIZE", job.cluster.hosts};
+  const int hosts = static_cast<int>(found.cluster.hosts.size());
+  if (hosts * here != ranks) {
+    fail<UsageError>("WORLD_SIZE is {}, and SM_HOSTS names {} hosts of {} ranks each; valid: {}",
+                     ranks, hosts, here, hosts * here);
   }
-  return cluster;
+  for (Host& host : found.cluster.hosts) host.slots = here;
+  return found;
 }
 
 // Slurm: the allocation, and the tasks of a step.
@@ -353,9 +337,7 @@ ClusterDescription pbs_hosts(const EnvironmentVariables& variables) {
   const std::string file = text_of(variables, "PBS_NODEFILE");
   if (file.empty()) return {};
   try {
-    ClusterDescription cluster{"PBS_NODEFILE", read_hostfile(file)};
-    for (Host& host : cluster.hosts) host.slots = std::max(host.slots, 1);
-    return cluster;
+    return {"PBS_NODEFILE", with_slots(read_hostfile(file))};
   } catch (const UsageError& error) {
     fail<UsageError>("PBS_NODEFILE: {}", error.what());
   }
@@ -383,9 +365,18 @@ ClusterDescription lsf_hosts(const EnvironmentVariables& variables) {
 // The order of the sources. The launcher nearest to a process decides on its place: torchrun may
 // have been started by Slurm or in a job of SageMaker, and not the other way round.
 
-constexpr std::array kPlaces{&torchrun_place, &tensorflow_place, &sagemaker_place, &slurm_place};
-constexpr std::array kHostSources{&slurm_hosts, &pbs_hosts, &lsf_hosts, &tensorflow_hosts,
-                                  &sagemaker_hosts};
+template <Described described(const EnvironmentVariables&)>
+std::optional<ProcessPlace> place_by(const EnvironmentVariables& variables) {
+  return described(variables).place;
+}
+template <Described described(const EnvironmentVariables&)>
+ClusterDescription hosts_by(const EnvironmentVariables& variables) {
+  return described(variables).cluster;
+}
+constexpr std::array kPlaces{&place_by<torchrun>, &place_by<tensorflow>, &place_by<sagemaker>,
+                             &slurm_place};
+constexpr std::array kHostSources{&slurm_hosts, &pbs_hosts, &lsf_hosts, &hosts_by<tensorflow>,
+                                  &hosts_by<sagemaker>};
 
 /// A list, or the path of a hostfile: what is a file, or has a '/'.
 Hosts said_hosts(const std::string& words, std::string_view source) {
@@ -404,8 +395,8 @@ bool is_mpi_rank(const EnvironmentVariables& variables) {
 
 std::optional<ProcessPlace> process_place(const EnvironmentVariables& variables) {
   if (is_mpi_rank(variables)) return std::nullopt;
-  for (const auto place_by : kPlaces) {
-    if (auto place = place_by(variables)) {
+  for (const auto source : kPlaces) {
+    if (auto place = source(variables)) {
       place->remedy = remedy_on(variables);
       return place;
     }
@@ -441,10 +432,10 @@ ClusterDescription described_cluster(const std::string& option, const std::strin
     fail<UsageError>("{}: {}; {}", place->source, place->why_no_start, place->remedy);
   }
   // torchrun has already divided what an allocation gave it: it goes before the allocation.
-  ClusterDescription first = torchrun_hosts(variables);
+  ClusterDescription first = torchrun(variables).cluster;
   if (!first.source.empty()) return first;
-  for (const auto hosts_by : kHostSources) {
-    ClusterDescription found = hosts_by(variables);
+  for (const auto source : kHostSources) {
+    ClusterDescription found = source(variables);
     if (first.source.empty()) {
       first = std::move(found);
     } else if (!found.source.empty() && contradict(first.hosts, found.hosts)) {
