@@ -236,7 +236,8 @@ void refuse_batch(TomlReader& reader, const toml::table& table, const Throughput
   if (!images || !study.batches_per_rank.empty()) return;
   for (const std::string& model : study.models) {
     const std::int64_t said = study.batch_per_rank;
-    const std::int64_t batch = said > 0 ? said : default_batch(model);
+    const ModelDefaults* const own = defaults_of(model);
+    const std::int64_t batch = said > 0 || own == nullptr ? said : own->batch;
     if (*images >= batch) continue;
     const char* const key = said > 0 ? "batch_per_rank" : "data";
     reader.complain(place_of(table, key),
@@ -273,16 +274,15 @@ void refuse_other_batch(TomlReader& reader, const toml::table& table, const Epoc
 /// An epoch is at least a step, and at most the data set.
 void refuse_samples(TomlReader& reader, const toml::table& table, const EpochStudy& study) {
   const bool strong = study.scaling == "strong";
-  const std::int64_t said = strong ? study.global_batch : study.batch_per_rank;
-  const std::int64_t batch = said > 0 ? said : default_batch(study.model);
+  const std::int64_t batch = strong ? study.global_batch : study.batch_per_rank;
   const std::optional<std::int64_t> images = images_of(study.data);
-  const char* const key = study.samples > 0 ? "samples" : "data";
+  const char* const key = table.contains("samples") ? "samples" : "data";
   if (images && study.samples > *images) {
     reader.complain(place_of(table, key), fmt::format("samples: {} of the {} images of {}; valid: "
                                                       "up to as many",
                                                       study.samples, *images, study.data));
   }
-  const std::int64_t samples = study.samples > 0 ? study.samples : images.value_or(batch);
+  const std::int64_t samples = study.samples > 0 ? study.samples : batch;
   if (samples < batch) {
     reader.complain(place_of(table, key),
                     fmt::format("{}: {} images are no step of {}; valid: at least as many, or a "
@@ -300,8 +300,8 @@ void refuse_syncs(TomlReader& reader, const toml::table& table, const EpochStudy
                     "mirrored");
   }
   if (std::ranges::none_of(syncs, sends_allreduces)) return;
-  const bool is_mpi = study.transport == "auto" && known.on_cpus;
-  const std::string why = why_not_carried(study.allreduce, is_mpi ? "mpi" : study.transport);
+  const bool is_mpi = table["transport"].value_or(std::string("auto")) == "auto" && known.on_cpus;
+  const std::string why = why_not_carried(study.allreduce, study.transport);
   if (!why.empty()) {
     reader.complain(place_of(table, is_mpi ? "allreduce" : "transport"),
                     fmt::format("allreduce: {}{}", why, is_mpi ? " (auto is mpi on CPUs)" : ""));
@@ -312,6 +312,8 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
           EpochStudy& study) {
   if (!known.data.empty()) study.data = known.data;
   keys(reader, table, study, known);
+  if (study.allreduce == "nccl" && study.transport == "auto") study.transport = "nccl";
+  spell_out(study, known.on_cpus);
   if (study.target_accuracy > 1) {
     reader.complain(*table.get("target_accuracy"),
                     "target_accuracy: a share of the test set; valid: above 0 and up to 1");
@@ -319,7 +321,6 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
     reader.complain(*table.get("target_accuracy"),
                     "target_accuracy: needs the evaluation that evaluate = false leaves out");
   }
-  if (study.allreduce == "nccl" && study.transport == "auto") study.transport = "nccl";
   if (study.allreduce == "nccl" && study.transport != "nccl") {
     reader.complain(*table.get("allreduce"), "allreduce: nccl needs transport = \"nccl\"");
   }
@@ -361,6 +362,20 @@ void read_part(TomlReader& reader, const toml::table& root, std::string_view key
 }
 
 }  // namespace
+
+void spell_out(EpochStudy& study, bool on_cpus) {
+  const bool strong = study.scaling == "strong";
+  if (const ModelDefaults* const own = defaults_of(study.model)) {
+    std::int64_t& batch = strong ? study.global_batch : study.batch_per_rank;
+    if (batch == 0) batch = own->batch;
+    if (study.optimizer.empty()) study.optimizer = own->optimizer;
+    if (study.learning_rate == 0) study.learning_rate = own->learning_rate;
+  }
+  const std::optional<std::int64_t> images = images_of(study.data);
+  if (study.data == "synthetic") study.data = fmt::format("synthetic:{}", images.value());
+  if (strong && study.samples == 0) study.samples = images.value_or(0);
+  if (study.transport == "auto" && on_cpus) study.transport = "mpi";
+}
 
 std::string config_text(StudyConfig config) {
   toml::table root;

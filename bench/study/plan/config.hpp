@@ -58,6 +58,10 @@ struct EpochStudy {
   double learning_rate = 0;    // 0: the model's default
 };
 
+/// Says what the study leaves to the model's own row, to its data set and, `on_cpus`, to the
+/// transport that auto then is, so that equal cases have equal words, whoever spells them out.
+void spell_out(EpochStudy& study, bool on_cpus);
+
 inline constexpr int kMostLaunches = 1000;
 
 struct StudyConfig {

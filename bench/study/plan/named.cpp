@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "kernels/read_number.hpp"
 
@@ -31,28 +33,15 @@ bool is_folder(const std::string& path) {
 
 }  // namespace
 
-std::int64_t default_batch(std::string_view model) {
-#define MODEL(name, parameters, channels, height, width, classes, batch, ...) \
-  if (model == #name) return batch;
-#include "models/network/models.def"
-#undef MODEL
-  return 0;
-}
-
-std::string_view default_optimizer(std::string_view model) {
-#define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, ...) \
-  if (model == #name) return #optimizer;
-#include "models/network/models.def"
-#undef MODEL
-  return "";
-}
-
-double default_learning_rate(std::string_view model) {
+const ModelDefaults* defaults_of(std::string_view model) {
+  static constexpr ModelDefaults kModels[]{
 #define MODEL(name, parameters, channels, height, width, classes, batch, optimizer, rate, ...) \
-  if (model == #name) return rate;
+  {#name, batch, #optimizer, rate},
 #include "models/network/models.def"
 #undef MODEL
-  return 0;
+  };
+  const auto found = std::ranges::find(kModels, model, &ModelDefaults::name);
+  return found == std::end(kModels) ? nullptr : found;
 }
 
 int workers_among(int ranks, std::string_view gradient_sync) {

@@ -10,11 +10,15 @@
 
 namespace scalebench {
 
-/// A model's own batch, optimizer and learning rate. 0 and empty: of a file or a trace, which says
-/// so itself.
-std::int64_t default_batch(std::string_view model);
-std::string_view default_optimizer(std::string_view model);
-double default_learning_rate(std::string_view model);
+/// What a model is trained with when nothing else is asked for.
+struct ModelDefaults {
+  std::string_view name;
+  std::int64_t batch;
+  std::string_view optimizer;
+  double learning_rate;
+};
+/// Null: of a file or a trace, which says so itself.
+const ModelDefaults* defaults_of(std::string_view model);
 
 /// Among how many ranks the images of a step are divided; `ranks` for a name that is in no table.
 int workers_among(int ranks, std::string_view gradient_sync);

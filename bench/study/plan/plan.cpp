@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include "bench/cli/quantity.hpp"
-#include "bench/study/plan/cases.hpp"
 #include "bench/study/plan/named.hpp"
 #include "collectives/carries.hpp"
 #include "kernels/error.hpp"
@@ -185,8 +185,8 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
   append(launch, "--model", study.model);
   append(launch, "--data", study.data);
   append(launch, "--gradient-sync", sync);
-  append(launch, "--allreduce", study.allreduce);
-  append(launch, "--transport", study.transport);
+  if (sends_allreduces(sync)) append(launch, "--allreduce", study.allreduce);
+  if (!sends_nothing(sync)) append(launch, "--transport", study.transport);
   append(launch, "--scaling", study.scaling);
   if (strong) append(launch, "--global-batch", study.global_batch);
   if (!strong) append(launch, "--batch-per-rank", study.batch_per_rank);
@@ -216,13 +216,10 @@ PlannedLaunch epoch_launch(const StudyConfig& config, std::size_t index, const s
           fmt::format("{} images of each of {} {}: {} has {}", study.samples, workers,
                       workers == ranks ? "ranks" : "workers", study.data, *images);
     }
-  } else {
-    const std::int64_t batch =
-        study.global_batch > 0 ? study.global_batch : default_batch(study.model);
-    if (batch % workers != 0) {
-      launch.skipped_because = fmt::format("global batch {} cannot be split over {} {}", batch,
-                                           workers, workers == ranks ? "ranks" : "workers");
-    }
+  } else if (study.global_batch % workers != 0) {
+    launch.skipped_because =
+        fmt::format("global batch {} cannot be split over {} {}", study.global_batch, workers,
+                    workers == ranks ? "ranks" : "workers");
   }
   const double samples = study.samples > 0 ? static_cast<double>(study.samples) : 60000;
   // Of weak scaling each rank has as many.
@@ -257,9 +254,13 @@ double look_seconds(int hosts) {
   return kRoundSeconds * rounds + kHostSeconds * hosts;
 }
 
-/// Why the ranks of a launch cannot do what it asks for where they are; empty: they can.
-std::string why_not_here(const PlannedLaunch& launch, const PlanLimits& limits) {
-  const std::string transport = argument_of(launch, "--transport");
+/// Why the ranks of a launch cannot do what it asks for where they are; empty: they can. A base has
+/// no transport of its own, and is of no use without what it is the base of.
+std::string why_not_here(const PlannedLaunch& launch, const StudyConfig& config,
+                         const PlanLimits& limits) {
+  const std::string transport = launch.program == "bench_epoch"
+                                    ? config.epochs[launch.study].transport
+                                    : argument_of(launch, "--transport");
   if (limits.looks_here && is_of_gpus(transport) && !limits.why_no_gpu.empty()) {
     return fmt::format("transport {}: {}", transport, limits.why_no_gpu);
   }
@@ -268,6 +269,31 @@ std::string why_not_here(const PlannedLaunch& launch, const PlanLimits& limits) 
   if (!lack.empty()) return lack;
   if (launch.ranks == 1 || !sends_allreduces(launch.gradient_sync)) return "";
   return why_not_carried(launch.allreduce, transport, launch.nodes);
+}
+
+/// Of the launches of one case the first: two [[epoch]] may have bases in common. Throws UsageError
+/// for two whose rows would be of one case, though they train and evaluate otherwise.
+std::vector<PlannedLaunch> each_once(const std::vector<PlannedLaunch>& round) {
+  using Words = std::vector<std::string>;
+  std::map<std::tuple<std::string, int, int, int, Words>, const PlannedLaunch*> first_of;
+  std::vector<PlannedLaunch> once;
+  for (const PlannedLaunch& launch : round) {
+    // Rows say neither for how many epochs a launch trained nor whether it evaluated.
+    Words of_case = launch.arguments;
+    std::erase(of_case, "--no-evaluation");
+    const auto epochs = std::ranges::find(of_case, "--epochs");
+    if (epochs != of_case.end()) of_case.erase(epochs, epochs + 2);
+    const auto [found, is_new] = first_of.try_emplace(
+        {launch.program, launch.ranks, launch.nodes, launch.per_node, std::move(of_case)}, &launch);
+    const PlannedLaunch& first = *found->second;
+    if (is_new) once.push_back(launch);
+    if (launch.arguments == first.arguments) continue;
+    fail<UsageError>(
+        "[[epoch]] {} and {} have {} in common and differ in epochs or evaluate, which tell no "
+        "rows apart: give both the same",
+        first.study + 1, launch.study + 1, launch.name);
+  }
+  return once;
 }
 
 /// Rows name their entry, so that no two of a round share a name.
@@ -303,11 +329,11 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
       if (study.split_compute) round.push_back(share_launch(config, index, places.front(), place));
     }
   }
-  const bool on_cpus = config.device == "cpu" || (limits.looks_here && !limits.why_no_gpu.empty());
-  round = each_once(round, on_cpus);
+  round = each_once(round);
   tell_apart(round);
   for (PlannedLaunch& launch : round) {
-    if (launch.skipped_because.empty()) launch.skipped_because = why_not_here(launch, limits);
+    if (launch.skipped_because.empty())
+      launch.skipped_because = why_not_here(launch, config, limits);
     launch.guess_seconds += look_seconds(launch.nodes);
     if (launch.most_seconds > 0) launch.most_seconds += look_seconds(launch.nodes);
   }
