@@ -16,8 +16,7 @@ def _status(process: int) -> list[str]:
 
 
 def _may_have_one(process: int) -> bool:
-    """Whether an environment that was read as empty may be there all the same: while the kernel puts the next program in
-    a process' place (execve(2)) it shows none, and where that program's code ends is what it notes last."""
+    """Whether one that was read as empty may be there all the same: in execve(2) it is, until the code's end is noted."""
     exiting, kernel_thread = 0x4, 0x200000
     status = _status(process)
     if status[0] == "Z" or int(status[6]) & (exiting | kernel_thread):

@@ -11,11 +11,11 @@
 
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/launcher.hpp"
-#include "bench/record/file.hpp"
 #include "bench/record/results_folder.hpp"
 #include "bench/study/plan/named.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "collectives/carries.hpp"
+#include "kernels/dtype.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -61,11 +61,39 @@ class TomlWriter {
   }
 };
 
-/// "all" stands for every name of the list.
-std::vector<std::string_view> or_all(std::vector<std::string_view> names) {
-  if (!names.empty()) names.push_back("all");
+std::vector<std::string_view> algorithms() {
+  return {
+#define ALLREDUCE(name, ...) #name,
+#include "collectives/allreduce.def"
+#undef ALLREDUCE
+      "all"};
+}
+
+/// What an epoch reduces by: one algorithm, also by TensorFlow's name for it.
+std::vector<std::string_view> reducing() {
+  std::vector<std::string_view> names = algorithms();
+  names.pop_back();
+  names.insert(names.end(), kTensorFlowAllreduces.begin(), kTensorFlowAllreduces.end());
   return names;
 }
+
+std::vector<std::string_view> dtypes() {
+  std::vector<std::string_view> names;
+  for (const DType dtype : kDTypes) names.push_back(name_of(dtype));
+  names.push_back("all");
+  return names;
+}
+
+const std::vector<std::string_view> kModels{
+#define MODEL(name, ...) #name,
+#include "models/network/models.def"
+#undef MODEL
+};
+const std::vector<std::string_view> kGradientSyncs{
+#define GRADIENT_SYNC(name, ...) #name,
+#include "models/gradients/gradient_sync.def"
+#undef GRADIENT_SYNC
+};
 
 // The keys of each table, once for reading and for writing: `io` is a TomlReader or a TomlWriter.
 
@@ -86,9 +114,9 @@ void keys(auto& io, auto& table, StudyConfig& config) {
   io.text(table, "hosts", config.hosts);
 }
 
-void keys(auto& io, auto& table, AllreduceStudy& study, const KnownNames& known) {
-  io.choices(table, "algorithms", study.algorithms, or_all(known.algorithms));
-  io.choices(table, "dtypes", study.dtypes, or_all(known.dtypes));
+void keys(auto& io, auto& table, AllreduceStudy& study) {
+  io.choices(table, "algorithms", study.algorithms, algorithms());
+  io.choices(table, "dtypes", study.dtypes, dtypes());
   io.choice(table, "transport", study.transport, transports());
   io.text(table, "min", study.min_bytes);
   io.text(table, "max", study.max_bytes);
@@ -99,8 +127,8 @@ void keys(auto& io, auto& table, AllreduceStudy& study, const KnownNames& known)
   io.positive(table, "max_seconds", study.max_seconds);
 }
 
-void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known) {
-  io.choices(table, "models", study.models, known.models);
+void keys(auto& io, auto& table, ThroughputStudy& study) {
+  io.choices(table, "models", study.models, kModels);
   io.text(table, "data", study.data);
   io.whole(table, "batch_per_rank", study.batch_per_rank, 1, kMany);
   io.wholes(table, "batches_per_rank", study.batches_per_rank, 1, kMany);
@@ -110,13 +138,10 @@ void keys(auto& io, auto& table, ThroughputStudy& study, const KnownNames& known
   io.positive(table, "max_seconds", study.max_seconds);
 }
 
-void keys(auto& io, auto& table, EpochStudy& study, const KnownNames& known) {
-  io.choice(table, "model", study.model, known.models);
-  io.choices(table, "gradient_syncs", study.gradient_syncs, known.gradient_syncs);
-  std::vector<std::string_view> reducing = known.algorithms;
-  if (!reducing.empty())
-    reducing.insert(reducing.end(), kTensorFlowAllreduces.begin(), kTensorFlowAllreduces.end());
-  io.choice(table, "allreduce", study.allreduce, reducing);
+void keys(auto& io, auto& table, EpochStudy& study) {
+  io.choice(table, "model", study.model, kModels);
+  io.choices(table, "gradient_syncs", study.gradient_syncs, kGradientSyncs);
+  io.choice(table, "allreduce", study.allreduce, reducing());
   io.choice(table, "transport", study.transport, transports());
   io.choice(table, "scaling", study.scaling, {"strong", "weak"});
   io.text(table, "data", study.data);
@@ -132,10 +157,10 @@ void keys(auto& io, auto& table, EpochStudy& study, const KnownNames& known) {
   io.positive(table, "learning_rate", study.learning_rate);
 }
 
-toml::table table_of(auto& study, const auto&... known) {
+toml::table table_of(auto& study) {
   TomlWriter writer;
   toml::table table;
-  keys(writer, table, study, known...);
+  keys(writer, table, study);
   return table;
 }
 
@@ -202,14 +227,13 @@ const toml::node& place_of(const toml::table& table, std::string_view key) {
 }
 
 void refuse_data(TomlReader& reader, const toml::table& table, const std::string& data,
-                 const KnownNames& known) {
-  const std::string why = why_no_data(data, known.looks_here);
+                 const Whereabouts& where) {
+  const std::string why = why_no_data(data, where.looks_here);
   if (!why.empty()) reader.complain(place_of(table, "data"), "data: " + why);
 }
 
-void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
-          AllreduceStudy& study) {
-  keys(reader, table, study, known);
+void read(TomlReader& reader, const toml::table& table, const Whereabouts&, AllreduceStudy& study) {
+  keys(reader, table, study);
   for (const char* key : {"algorithms", "dtypes"}) {
     const auto& names = key[0] == 'a' ? study.algorithms : study.dtypes;
     if (names.size() > 1 && std::ranges::find(names, "all") != names.end()) {
@@ -230,28 +254,38 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.no_other_keys(table);
 }
 
-/// A step takes at most the data set. Of several batches those that do are measured.
+struct Step {
+  std::int64_t images, batch;
+  std::string_view key_of_batch;
+};
+
+/// A step takes at most the images that there are, which `key` says.
+void refuse_step(TomlReader& reader, const toml::table& table, std::string_view key,
+                 const Step& step) {
+  if (step.images >= step.batch) return;
+  reader.complain(place_of(table, key),
+                  fmt::format("{}: {} images are no step of {}; valid: at least as many, or a "
+                              "smaller {}",
+                              key, step.images, step.batch, step.key_of_batch));
+}
+
+/// Of several batches those that fit are measured.
 void refuse_batch(TomlReader& reader, const toml::table& table, const ThroughputStudy& study) {
   const std::optional<std::int64_t> images = images_of(study.data);
   if (!images || !study.batches_per_rank.empty()) return;
   for (const std::string& model : study.models) {
-    const std::int64_t said = study.batch_per_rank;
     const ModelDefaults* const own = defaults_of(model);
-    const std::int64_t batch = said > 0 || own == nullptr ? said : own->batch;
-    if (*images >= batch) continue;
-    const char* const key = said > 0 ? "batch_per_rank" : "data";
-    reader.complain(place_of(table, key),
-                    fmt::format("{}: {} images are no step of {}; valid: data with at least as "
-                                "many, or a smaller batch_per_rank",
-                                key, *images, batch));
+    const bool is_said = study.batch_per_rank > 0 || own == nullptr;
+    refuse_step(reader, table, is_said ? "batch_per_rank" : "data",
+                {*images, is_said ? study.batch_per_rank : own->batch, "batch_per_rank"});
   }
 }
 
-void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
+void read(TomlReader& reader, const toml::table& table, const Whereabouts& where,
           ThroughputStudy& study) {
-  if (!known.data.empty()) study.data = known.data;
-  keys(reader, table, study, known);
-  refuse_data(reader, table, study.data, known);
+  if (!where.data.empty()) study.data = where.data;
+  keys(reader, table, study);
+  refuse_data(reader, table, study.data, where);
   if (table.contains("batch_per_rank") && table.contains("batches_per_rank")) {
     reader.complain(*table.get("batch_per_rank"),
                     "batch_per_rank: batches_per_rank lists them; leave one of the two out");
@@ -273,26 +307,23 @@ void refuse_other_batch(TomlReader& reader, const toml::table& table, const Epoc
 
 /// An epoch is at least a step, and at most the data set.
 void refuse_samples(TomlReader& reader, const toml::table& table, const EpochStudy& study) {
-  const bool strong = study.scaling == "strong";
-  const std::int64_t batch = strong ? study.global_batch : study.batch_per_rank;
   const std::optional<std::int64_t> images = images_of(study.data);
-  const char* const key = table.contains("samples") ? "samples" : "data";
   if (images && study.samples > *images) {
-    reader.complain(place_of(table, key), fmt::format("samples: {} of the {} images of {}; valid: "
-                                                      "up to as many",
-                                                      study.samples, *images, study.data));
+    reader.complain(place_of(table, "samples"),
+                    fmt::format("samples: {} of the {} images of {}; valid: up to as many",
+                                study.samples, *images, study.data));
   }
-  const std::int64_t samples = study.samples > 0 ? study.samples : batch;
-  if (samples < batch) {
-    reader.complain(place_of(table, key),
-                    fmt::format("{}: {} images are no step of {}; valid: at least as many, or a "
-                                "smaller {}",
-                                key, samples, batch, strong ? "global_batch" : "batch_per_rank"));
+  if (study.samples == 0) return;
+  const char* const key = table.contains("samples") ? "samples" : "data";
+  if (study.scaling == "strong") {
+    refuse_step(reader, table, key, {study.samples, study.global_batch, "global_batch"});
+  } else {
+    refuse_step(reader, table, key, {study.samples, study.batch_per_rank, "batch_per_rank"});
   }
 }
 
 void refuse_syncs(TomlReader& reader, const toml::table& table, const EpochStudy& study,
-                  const KnownNames& known) {
+                  const Whereabouts& where) {
   const auto& syncs = study.gradient_syncs;
   if (std::ranges::find(syncs, "tpu") != syncs.end()) {
     reader.complain(*table.get("gradient_syncs"),
@@ -300,7 +331,7 @@ void refuse_syncs(TomlReader& reader, const toml::table& table, const EpochStudy
                     "mirrored");
   }
   if (std::ranges::none_of(syncs, sends_allreduces)) return;
-  const bool is_mpi = table["transport"].value_or(std::string("auto")) == "auto" && known.on_cpus;
+  const bool is_mpi = table["transport"].value_or(std::string("auto")) == "auto" && where.on_cpus;
   const std::string why = why_not_carried(study.allreduce, study.transport);
   if (!why.empty()) {
     reader.complain(place_of(table, is_mpi ? "allreduce" : "transport"),
@@ -308,12 +339,12 @@ void refuse_syncs(TomlReader& reader, const toml::table& table, const EpochStudy
   }
 }
 
-void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
+void read(TomlReader& reader, const toml::table& table, const Whereabouts& where,
           EpochStudy& study) {
-  if (!known.data.empty()) study.data = known.data;
-  keys(reader, table, study, known);
+  if (!where.data.empty()) study.data = where.data;
+  keys(reader, table, study);
   if (study.allreduce == "nccl" && study.transport == "auto") study.transport = "nccl";
-  spell_out(study, known.on_cpus);
+  spell_out(study, where.on_cpus);
   if (study.target_accuracy > 1) {
     reader.complain(*table.get("target_accuracy"),
                     "target_accuracy: a share of the test set; valid: above 0 and up to 1");
@@ -326,8 +357,8 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   }
   study.allreduce = allreduce_meant(study.allreduce);
   refuse_other_batch(reader, table, study);
-  refuse_syncs(reader, table, study, known);
-  refuse_data(reader, table, study.data, known);
+  refuse_syncs(reader, table, study, where);
+  refuse_data(reader, table, study.data, where);
   refuse_samples(reader, table, study);
   if (study.scaling == "weak" && study.samples == 0) {
     reader.complain(*table.get("scaling"),
@@ -338,11 +369,11 @@ void read(TomlReader& reader, const toml::table& table, const KnownNames& known,
   reader.no_other_keys(table);
 }
 
-/// What is known of the ranks' host once [study] is read.
-KnownNames known_where(const StudyConfig& config, KnownNames known) {
-  if (!config.hosts.empty()) known.looks_here = known.on_cpus = false;
-  known.on_cpus = known.on_cpus || config.device == "cpu";
-  return known;
+/// What is known of the ranks' hosts once [study] is read.
+Whereabouts as_said(const StudyConfig& config, Whereabouts where) {
+  if (!config.hosts.empty()) where.looks_here = where.on_cpus = false;
+  where.on_cpus = where.on_cpus || config.device == "cpu";
+  return where;
 }
 
 /// Of [allreduce] or an [[epoch]].
@@ -355,9 +386,9 @@ void refuse_gpu_transport(TomlReader& reader, const toml::table& table, const St
 
 template <class Part>
 void read_part(TomlReader& reader, const toml::table& root, std::string_view key,
-               const KnownNames& known, std::optional<Part>& part) {
+               const Whereabouts& where, std::optional<Part>& part) {
   if (const toml::table* table = reader.table(root, key)) {
-    read(reader, *table, known, part.emplace());
+    read(reader, *table, where, part.emplace());
   }
 }
 
@@ -380,28 +411,24 @@ void spell_out(EpochStudy& study, bool on_cpus) {
 std::string config_text(StudyConfig config) {
   toml::table root;
   root.insert("study", study_table(config));
-  if (config.allreduce) root.insert("allreduce", table_of(*config.allreduce, KnownNames()));
-  if (config.throughput) root.insert("throughput", table_of(*config.throughput, KnownNames()));
+  if (config.allreduce) root.insert("allreduce", table_of(*config.allreduce));
+  if (config.throughput) root.insert("throughput", table_of(*config.throughput));
   toml::array epochs;
-  for (EpochStudy& study : config.epochs) epochs.push_back(table_of(study, KnownNames()));
+  for (EpochStudy& study : config.epochs) epochs.push_back(table_of(study));
   if (!epochs.empty()) root.insert("epoch", epochs);
   std::ostringstream text;
   text << toml::toml_formatter(root, toml::format_flags::none) << "\n";
   return text.str();
 }
 
-StudyConfig read_study_config(const std::filesystem::path& path, const KnownNames& known) {
-  return parse_study_config(read_file(path), path, known);
-}
-
 StudyConfig parse_study_config(std::string text, const std::filesystem::path& path,
-                               const KnownNames& known) {
+                               const Whereabouts& here) {
   StudyConfig config;
   config.text = std::move(text);
   TomlReader reader(path.string());
   const toml::table root = reader.parsed(config.text);
   if (const toml::table* study = reader.table(root, "study")) read(reader, *study, config);
-  const KnownNames where = known_where(config, known);
+  const Whereabouts where = as_said(config, here);
   read_part(reader, root, "allreduce", where, config.allreduce);
   if (config.allreduce) {
     refuse_gpu_transport(reader, *root["allreduce"].as_table(), config,

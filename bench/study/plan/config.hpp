@@ -84,23 +84,17 @@ struct StudyConfig {
   std::string text;  // the file itself
 };
 
-/// The names that a config may use; an empty list allows any.
-struct KnownNames {
-  std::vector<std::string_view> models{};
-  std::vector<std::string_view> gradient_syncs{};
-  std::vector<std::string_view> algorithms{};
-  std::vector<std::string_view> dtypes{};
+/// What is known of where the ranks of a study will be, unless it names other hosts.
+struct Whereabouts {
   std::string data{};       // of studies that name none; empty: their own default
-  bool looks_here = false;  // data sets are those of this host, unless the config names others
-  bool on_cpus = false;     // its ranks have no GPUs, unless the config names other hosts
+  bool looks_here = false;  // data sets are those of this host
+  bool on_cpus = false;     // the ranks have no GPUs
 };
 
-/// Throws UsageError with one line `file:line:column: what; what is valid` for each thing wrong.
-StudyConfig read_study_config(const std::filesystem::path& path, const KnownNames& known = {});
-
-/// The same from text that a manifest has kept; `path` is what complaints call it.
+/// A config's text; `path` is what complaints call it. Throws UsageError with one line
+/// `file:line:column: what; what is valid` for each thing wrong.
 StudyConfig parse_study_config(std::string text, const std::filesystem::path& path,
-                               const KnownNames& known = {});
+                               const Whereabouts& here = {});
 
 /// The effective configuration as a file: what is measured once the file, the defaults and the
 /// command line have had their say. Reading it back gives the same study.

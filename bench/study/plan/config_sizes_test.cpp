@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 std::string said_of(const std::string& text) {
-  return message_of<UsageError>([&] { parse_study_config(text, "bad.toml", KnownNames()); });
+  return message_of<UsageError>([&] { parse_study_config(text, "bad.toml"); });
 }
 
 TEST(ConfigSizes, AreRefusedWhereTheyStandAllAtOnce) {
@@ -35,9 +35,8 @@ TEST(ConfigName, IsPartOfAFoldersName) {
                 StartsWith("bad.toml:2:8: name: expected part of a folder's name: "))
         << name;
   }
-  EXPECT_EQ(parse_study_config("[study]\nname = \"a-1.b_c\"" + rest, "x", KnownNames()).name,
-            "a-1.b_c");
-  EXPECT_EQ(parse_study_config(rest, "where/My Study.toml", KnownNames()).name, "my-study")
+  EXPECT_EQ(parse_study_config("[study]\nname = \"a-1.b_c\"" + rest, "x").name, "a-1.b_c");
+  EXPECT_EQ(parse_study_config(rest, "where/My Study.toml").name, "my-study")
       << "a file may be called anything";
 }
 

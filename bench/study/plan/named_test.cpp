@@ -21,14 +21,14 @@ using testing::StartsWith;
 
 constexpr const char* kEpoch = "[[epoch]]\nmodel = \"mlp\"\n";
 
-StudyConfig read(const std::string& text, const KnownNames& known = {}) {
-  return parse_study_config(text, "a.toml", known);
+StudyConfig read(const std::string& text, const Whereabouts& where = {}) {
+  return parse_study_config(text, "a.toml", where);
 }
 
 /// Empty: none.
-std::string refusal_of(const std::string& text, const KnownNames& known = {}) {
+std::string refusal_of(const std::string& text, const Whereabouts& where = {}) {
   try {
-    read(text, known);
+    read(text, where);
     return "";
   } catch (const UsageError& error) {
     return error.what();
@@ -36,8 +36,8 @@ std::string refusal_of(const std::string& text, const KnownNames& known = {}) {
 }
 
 /// Of one [[epoch]] with these lines.
-std::string refusal(const std::string& lines, const KnownNames& known = {}) {
-  return refusal_of(kEpoch + lines, known);
+std::string refusal(const std::string& lines, const Whereabouts& where = {}) {
+  return refusal_of(kEpoch + lines, where);
 }
 
 TEST(Config, RefusesAGradientSyncThatNothingRuns) {
@@ -47,7 +47,7 @@ TEST(Config, RefusesAGradientSyncThatNothingRuns) {
 
 TEST(Config, RefusesADataSetThatIsNotThere) {
   const TemporaryFolder folder;
-  const KnownNames here{.looks_here = true};
+  const Whereabouts here{.looks_here = true};
   const std::string missing = "data = \"" + (folder / "nope").string() + "\"";
   EXPECT_THAT(refusal(missing, here), AllOf(StartsWith("a.toml:3:"), HasSubstr("no folder here")));
   EXPECT_EQ(refusal(missing), "") << "it may be where the ranks are";

@@ -17,8 +17,8 @@
 #include "bench/launch/launcher.hpp"
 #include "bench/machine/device_choice.hpp"
 #include "bench/machine/host_files.hpp"
+#include "bench/record/file.hpp"
 #include "bench/study/run/setup.hpp"
-#include "collectives/allreduce.hpp"
 #include "collectives/mpi_session.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
@@ -63,37 +63,19 @@ bool uses(const StudyConfig& config, const std::string& data) {
          std::ranges::any_of(config.epochs, is_it);
 }
 
-/// What the programs know, so that a config is refused before anything starts.
-KnownNames known_names() {
-  KnownNames known;
-#define MODEL(name, ...) known.models.push_back(#name);
-#include "models/network/models.def"
-#undef MODEL
-#define GRADIENT_SYNC(name, ...) known.gradient_syncs.push_back(#name);
-#include "models/gradients/gradient_sync.def"
-#undef GRADIENT_SYNC
-  for (const AllreduceAlgorithm& algorithm : allreduce_algorithms()) {
-    known.algorithms.push_back(algorithm.name);
-  }
-  for (const DType dtype : kDTypes) known.dtypes.push_back(name_of(dtype));
-  known.looks_here = true;
-  known.on_cpus = device_count() == 0;
-  return known;
-}
-
 }  // namespace
 
 StudyConfig config_of(StudyChoice& choice) {
   if (choice.launches && (*choice.launches < 1 || *choice.launches > kMostLaunches)) {
     fail<UsageError>("--launches {}: valid: 1 to {}", *choice.launches, kMostLaunches);
   }
-  KnownNames known = known_names();
-  if (choice.job && !choice.job->data.empty()) known.data = choice.job->data;
+  Whereabouts here{.looks_here = true, .on_cpus = device_count() == 0};
+  if (choice.job && !choice.job->data.empty()) here.data = choice.job->data;
   if (!described_cluster(choice.hosts, "", environment_variables(::environ)).hosts.empty()) {
-    known.looks_here = known.on_cpus = false;
+    here.looks_here = here.on_cpus = false;
   }
-  StudyConfig config = read_study_config(choice.config, known);
-  if (choice.job && !uses(config, known.data)) choice.job->data.clear();
+  StudyConfig config = parse_study_config(read_file(choice.config), choice.config, here);
+  if (choice.job && !uses(config, here.data)) choice.job->data.clear();
   if (!choice.ranks.empty() && !choice.layouts.empty()) {
     fail<UsageError>("--ranks and --layouts: one says what the other does; give one of them");
   }
