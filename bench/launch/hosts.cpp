@@ -306,15 +306,17 @@ Layout layout_of(int ranks, const Hosts& hosts, bool oversubscribe) {
     if (ranks % nodes == 0) return {nodes, ranks / nodes};
   }
   fail<UsageError>(
-      "{} ranks do not fit evenly on {}; choose another number, name slots (host:{}), or use "
-      "--oversubscribe",
+      "{} ranks do not fit evenly on {}; use fewer, name slots (host:{}), or use --oversubscribe, "
+      "which marks every row emulated",
       ranks, host_words(hosts), ranks);
 }
 
 Hosts hosts_of(const Layout& layout, const Hosts& hosts, bool oversubscribe) {
   if (static_cast<int>(hosts.size()) < layout.nodes) {
-    fail<UsageError>("layout {} does not fit on {}: it takes {} hosts, and there are {}",
-                     layout_words(layout), host_words(hosts), layout.nodes, hosts.size());
+    fail<UsageError>(
+        "layout {0} does not fit on {1}: it takes {2} hosts, and there are {3}; name them: --hosts "
+        "h1:{4},h2:{4}...",
+        layout_words(layout), host_words(hosts), layout.nodes, hosts.size(), layout.per_node);
   }
   Hosts chosen;
   for (const Host& host : hosts) {

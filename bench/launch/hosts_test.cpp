@@ -204,7 +204,8 @@ TEST(HostsOf, RefuseWhatExceedsTheSlots) {
     EXPECT_EQ(message_of<UsageError>([&] {
                 hosts_of({3, 1}, hosts, oversubscribe);
               }),
-              "layout 3x1 does not fit on a:2,b:4: it takes 3 hosts, and there are 2");
+              "layout 3x1 does not fit on a:2,b:4: it takes 3 hosts, and there are 2; name them: "
+              "--hosts h1:1,h2:1...");
   }
 }
 

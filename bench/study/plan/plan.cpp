@@ -340,40 +340,20 @@ std::vector<PlannedLaunch> one_round(const StudyConfig& config, const std::vecto
   return round;
 }
 
-/// On this host alone.
-std::vector<Layout> layouts_here(const StudyConfig& config, const PlanLimits& limits) {
+/// The config's, on hosts that have them.
+std::vector<Layout> layouts_on(const Hosts& hosts, const StudyConfig& config, bool oversubscribe) {
   std::vector<Layout> layouts = config.layouts;
   if (layouts.empty()) {
-    std::vector<int> all = config.ranks;
-    if (all.empty()) all = powers_up_to(limits.devices);
-    for (const int ranks : all) layouts.push_back({1, ranks});
+    for (const int ranks : config.ranks) layouts.push_back(layout_of(ranks, hosts, oversubscribe));
   }
-  for (const Layout& layout : layouts) {
-    if (layout.nodes > 1) {
-      fail<UsageError>("layout {} needs {} hosts; name them: --hosts h1:{},h2:{}...",
-                       layout_words(layout), layout.nodes, layout.per_node, layout.per_node);
-    }
-  }
-  require_devices(std::ranges::max(layouts).ranks(), limits);
-  return layouts;
-}
-
-std::vector<Layout> layouts_on_hosts(const StudyConfig& config, const PlanLimits& limits) {
-  std::vector<Layout> layouts = config.layouts;
-  if (layouts.empty()) {
-    for (const int ranks : config.ranks) {
-      layouts.push_back(layout_of(ranks, limits.hosts, limits.oversubscribe));
-    }
-  }
-  if (layouts.empty()) layouts = default_layouts(limits.hosts);
-  for (const Layout& layout : layouts) hosts_of(layout, limits.hosts, limits.oversubscribe);
+  if (layouts.empty()) layouts = default_layouts(hosts);
+  for (const Layout& layout : layouts) hosts_of(layout, hosts, oversubscribe);
   return layouts;
 }
 
 /// By number of ranks, then of hosts.
 std::vector<Place> places_of(const StudyConfig& config, const PlanLimits& limits) {
-  std::vector<Layout> layouts =
-      limits.hosts.empty() ? layouts_here(config, limits) : layouts_on_hosts(config, limits);
+  std::vector<Layout> layouts = layouts_on(limits.all_hosts(), config, limits.oversubscribe);
   // N = 1 is what all others are compared with.
   if (!config.epochs.empty() || config.throughput) layouts.push_back({1, 1});
   std::ranges::sort(layouts, {},
@@ -414,14 +394,6 @@ std::vector<PlannedLaunch> shuffled(std::vector<PlannedLaunch> round, std::mt199
 }
 
 }  // namespace
-
-void require_devices(int ranks, const PlanLimits& limits) {
-  if (ranks <= limits.devices || limits.oversubscribe) return;
-  fail<UsageError>(
-      "{} ranks on {} core(s) or device(s): ranks that share one measure the scheduler; "
-      "use at most {}, or --oversubscribe, which marks every row emulated",
-      ranks, limits.devices, limits.devices);
-}
 
 std::vector<PlannedLaunch> plan_of(const StudyConfig& config, const PlanLimits& limits) {
   const std::vector<Place> places = places_of(config, limits);

@@ -21,10 +21,10 @@ struct PlanLimits {
   Hosts hosts{};               // with slots; empty: this one
   bool looks_here = false;     // GPUs and data sets are those of this host
   std::string why_no_gpu{};    // empty: it has some
-};
 
-/// Throws UsageError for more ranks than devices, unless that is allowed.
-void require_devices(int ranks, const PlanLimits& limits);
+  /// The hosts, of which this one alone is a list of one.
+  Hosts all_hosts() const { return hosts.empty() ? Hosts{{"localhost", devices}} : hosts; }
+};
 
 /// All launches: round after round, each round holding every program and layout once, shuffled by
 /// the seed; those that are compared with each other (the epochs of one [[epoch]]) stay together.

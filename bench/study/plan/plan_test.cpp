@@ -205,7 +205,7 @@ TEST(Plan, TakesTheLayoutsThatAreAskedForAndTheBase) {
   EXPECT_THAT(message_of<UsageError>([&] { plan_of(config, limits); }),
               HasSubstr("layout 2x4 does not fit"));
   EXPECT_THAT(message_of<UsageError>([&] { plan_of(config, {.devices = 8}); }),
-              HasSubstr("layout 2x4 needs 2 hosts; name them: --hosts"));
+              HasSubstr("it takes 2 hosts, and there are 1; name them: --hosts h1:4,h2:4"));
   config.layouts = parse_layouts("1x4");
   EXPECT_THAT(names_of(plan_of(config, {.devices = 8})),
               testing::Contains("epoch-mlp-mirrored-strong-n4"));
@@ -306,7 +306,8 @@ TEST(Plan, RefusesMoreRanksThanDevicesUnlessAskedTo) {
   StudyConfig config = everything();
   const std::string message =
       message_of<UsageError>([&] { plan_of(config, {.devices = 2, .oversubscribe = false}); });
-  EXPECT_THAT(message, AllOf(HasSubstr("4 ranks on 2 core(s)"), HasSubstr("--oversubscribe")));
+  EXPECT_THAT(message, AllOf(HasSubstr("4 ranks do not fit evenly on localhost:2"),
+                             HasSubstr("--oversubscribe")));
   EXPECT_EQ(plan_of(config, {.devices = 2, .oversubscribe = true}).size(), 36U);
 }
 

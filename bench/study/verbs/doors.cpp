@@ -40,8 +40,7 @@ PlannedLaunch launch_of(const DoorOptions& options, const std::string& program,
   launch.number = 1;
   launch.name = launch.program = program;
   launch.ranks = options.ranks > 0 ? options.ranks : limits.devices;
-  Layout layout{1, launch.ranks};
-  if (!limits.hosts.empty()) layout = layout_of(launch.ranks, limits.hosts, options.oversubscribe);
+  const Layout layout = layout_of(launch.ranks, limits.all_hosts(), options.oversubscribe);
   launch.nodes = layout.nodes;
   launch.per_node = layout.per_node;
   launch.arguments = options.more;
@@ -62,7 +61,6 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
   if (options.ranks < 0) fail<UsageError>("-np {}: must be at least 1", options.ranks);
   StudyConfig config = config_of(options, program);
   PlanLimits limits = limits_of(options, config);
-  require_devices(options.ranks, limits);
   const PlannedLaunch launch = launch_of(options, program, limits);
   const ResolvedStudy study =
       resolve(std::move(options), std::move(config), std::move(limits), {launch});
