@@ -26,41 +26,6 @@ std::vector<std::string_view> transports() {
 }
 constexpr std::int64_t kMany = 1'000'000'000;
 
-/// Writes into a table what a TomlReader reads out of it. What is 0 or empty stands for a default
-/// that the file cannot say.
-class TomlWriter {
- public:
-  using Names = std::vector<std::string_view>;
-
-  void text(toml::table& table, std::string_view key, const std::string& value) {
-    if (!value.empty()) table.insert(key, value);
-  }
-  void choice(toml::table& table, std::string_view key, const std::string& value, const Names&) {
-    text(table, key, value);
-  }
-  template <class Value>
-  void texts(toml::table& table, std::string_view key, const std::vector<Value>& values) {
-    toml::array array;
-    for (const Value& value : values) array.push_back(value);
-    if (!array.empty()) table.insert(key, array);
-  }
-  void choices(toml::table& table, std::string_view key, const std::vector<std::string>& values,
-               const Names&) {
-    texts(table, key, values);
-  }
-  void whole(toml::table& table, std::string_view key, std::int64_t value, auto, auto) {
-    if (value > 0) table.insert(key, value);
-  }
-  void wholes(toml::table& table, std::string_view key, const std::vector<int>& values, auto,
-              auto) {
-    texts(table, key, values);
-  }
-  void flag(toml::table& table, std::string_view key, bool value) { table.insert(key, value); }
-  void positive(toml::table& table, std::string_view key, double value) {
-    if (value > 0) table.insert(key, value);
-  }
-};
-
 std::vector<std::string_view> algorithms() {
   return {
 #define ALLREDUCE(name, ...) #name,
@@ -84,94 +49,82 @@ std::vector<std::string_view> dtypes() {
   return names;
 }
 
-const std::vector<std::string_view> kModels{
+std::vector<std::string_view> models() {
+  return {
 #define MODEL(name, ...) #name,
 #include "models/network/models.def"
 #undef MODEL
-};
-const std::vector<std::string_view> kGradientSyncs{
+  };
+}
+
+std::vector<std::string_view> gradient_syncs() {
+  return {
 #define GRADIENT_SYNC(name, ...) #name,
 #include "models/gradients/gradient_sync.def"
 #undef GRADIENT_SYNC
-};
+  };
+}
 
-// The keys of each table, once for reading and for writing: `io` is a TomlReader or a TomlWriter.
+// The keys of each table.
 
-void keys(auto& io, auto& table, StudyConfig& config) {
-  io.text(table, "name", config.name);
-  io.whole(table, "launches", config.launches, 1, kMostLaunches);
+void keys(TomlReader& reader, const toml::table& table, StudyConfig& config) {
+  reader.text(table, "name", config.name);
+  reader.whole(table, "launches", config.launches, 1, kMostLaunches);
   auto seed = static_cast<std::int64_t>(config.seed);
-  io.whole(table, "seed", seed, 0, std::numeric_limits<std::int64_t>::max());
+  reader.whole(table, "seed", seed, 0, std::numeric_limits<std::int64_t>::max());
   config.seed = static_cast<std::uint64_t>(seed);
-  io.whole(table, "threads", config.threads, 1, 4096);
-  io.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
-  io.text(table, "devices", config.devices);
-  io.flag(table, "share_devices", config.share_devices);
-  io.flag(table, "monitor", config.monitor);
-  io.flag(table, "record_trace", config.record_trace);
-  io.texts(table, "mpirun_arguments", config.mpirun_arguments);
-  io.wholes(table, "ranks", config.ranks, 1, 65536);
-  io.text(table, "hosts", config.hosts);
+  reader.whole(table, "threads", config.threads, 1, 4096);
+  reader.choice(table, "device", config.device, {"auto", "cpu", "cuda"});
+  reader.text(table, "devices", config.devices);
+  reader.flag(table, "share_devices", config.share_devices);
+  reader.flag(table, "monitor", config.monitor);
+  reader.flag(table, "record_trace", config.record_trace);
+  reader.texts(table, "mpirun_arguments", config.mpirun_arguments);
+  reader.wholes(table, "ranks", config.ranks, 1, 65536);
+  reader.text(table, "hosts", config.hosts);
 }
 
-void keys(auto& io, auto& table, AllreduceStudy& study) {
-  io.choices(table, "algorithms", study.algorithms, algorithms());
-  io.choices(table, "dtypes", study.dtypes, dtypes());
-  io.choice(table, "transport", study.transport, transports());
-  io.text(table, "min", study.min_bytes);
-  io.text(table, "max", study.max_bytes);
-  io.whole(table, "factor", study.factor, 2, 1024);
-  io.choice(table, "cache", study.cache, {"warm", "cold", "written"});
-  io.choices(table, "pages", study.pages, {"default", "huge"});
-  io.wholes(table, "register", study.registrations, 0, 2);
-  io.positive(table, "max_seconds", study.max_seconds);
+void keys(TomlReader& reader, const toml::table& table, AllreduceStudy& study) {
+  reader.choices(table, "algorithms", study.algorithms, algorithms());
+  reader.choices(table, "dtypes", study.dtypes, dtypes());
+  reader.choice(table, "transport", study.transport, transports());
+  reader.text(table, "min", study.min_bytes);
+  reader.text(table, "max", study.max_bytes);
+  reader.whole(table, "factor", study.factor, 2, 1024);
+  reader.choice(table, "cache", study.cache, {"warm", "cold", "written"});
+  reader.choices(table, "pages", study.pages, {"default", "huge"});
+  reader.wholes(table, "register", study.registrations, 0, 2);
+  reader.positive(table, "max_seconds", study.max_seconds);
 }
 
-void keys(auto& io, auto& table, ThroughputStudy& study) {
-  io.choices(table, "models", study.models, kModels);
-  io.text(table, "data", study.data);
-  io.whole(table, "batch_per_rank", study.batch_per_rank, 1, kMany);
-  io.wholes(table, "batches_per_rank", study.batches_per_rank, 1, kMany);
-  io.choices(table, "precisions", study.precisions, {"float32", "tf32", "bfloat16", "fp16"});
-  io.choice(table, "channels_last", study.channels_last, {"no", "yes", "both"});
-  io.choices(table, "steps", study.steps, {"eager", "graph", "fused"});
-  io.positive(table, "max_seconds", study.max_seconds);
+void keys(TomlReader& reader, const toml::table& table, ThroughputStudy& study) {
+  reader.choices(table, "models", study.models, models());
+  reader.text(table, "data", study.data);
+  reader.whole(table, "batch_per_rank", study.batch_per_rank, 1, kMany);
+  reader.wholes(table, "batches_per_rank", study.batches_per_rank, 1, kMany);
+  reader.choices(table, "precisions", study.precisions, {"float32", "tf32", "bfloat16", "fp16"});
+  reader.choice(table, "channels_last", study.channels_last, {"no", "yes", "both"});
+  reader.choices(table, "steps", study.steps, {"eager", "graph", "fused"});
+  reader.positive(table, "max_seconds", study.max_seconds);
 }
 
-void keys(auto& io, auto& table, EpochStudy& study) {
-  io.choice(table, "model", study.model, kModels);
-  io.choices(table, "gradient_syncs", study.gradient_syncs, kGradientSyncs);
-  io.choice(table, "allreduce", study.allreduce, reducing());
-  io.choice(table, "transport", study.transport, transports());
-  io.choice(table, "scaling", study.scaling, {"strong", "weak"});
-  io.text(table, "data", study.data);
-  io.whole(table, "global_batch", study.global_batch, 1, kMany);
-  io.whole(table, "batch_per_rank", study.batch_per_rank, 1, kMany);
-  io.whole(table, "samples", study.samples, 1, kMany);
-  io.whole(table, "epochs", study.epochs, 1, 100'000);
-  io.flag(table, "evaluate", study.evaluate);
-  io.positive(table, "target_accuracy", study.target_accuracy);
-  io.flag(table, "plain_loop", study.plain_loop);
-  io.flag(table, "split_compute", study.split_compute);
-  io.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
-  io.positive(table, "learning_rate", study.learning_rate);
-}
-
-toml::table table_of(auto& study) {
-  TomlWriter writer;
-  toml::table table;
-  keys(writer, table, study);
-  return table;
-}
-
-toml::table study_table(StudyConfig& config) {
-  toml::table table = table_of(config);
-  table.insert("seed", static_cast<std::int64_t>(config.seed));  // 0 is one, too
-  if (!config.share_devices) table.erase("share_devices");
-  std::vector<std::string> layouts;
-  for (const Layout& layout : config.layouts) layouts.push_back(layout_words(layout));
-  TomlWriter().texts(table, "layouts", layouts);
-  return table;
+void keys(TomlReader& reader, const toml::table& table, EpochStudy& study) {
+  reader.choice(table, "model", study.model, models());
+  reader.choices(table, "gradient_syncs", study.gradient_syncs, gradient_syncs());
+  reader.choice(table, "allreduce", study.allreduce, reducing());
+  reader.choice(table, "transport", study.transport, transports());
+  reader.choice(table, "scaling", study.scaling, {"strong", "weak"});
+  reader.text(table, "data", study.data);
+  reader.whole(table, "global_batch", study.global_batch, 1, kMany);
+  reader.whole(table, "batch_per_rank", study.batch_per_rank, 1, kMany);
+  reader.whole(table, "samples", study.samples, 1, kMany);
+  reader.whole(table, "epochs", study.epochs, 1, 100'000);
+  reader.flag(table, "evaluate", study.evaluate);
+  reader.positive(table, "target_accuracy", study.target_accuracy);
+  reader.flag(table, "plain_loop", study.plain_loop);
+  reader.flag(table, "split_compute", study.split_compute);
+  reader.choice(table, "optimizer", study.optimizer, {"sgd", "adam"});
+  reader.positive(table, "learning_rate", study.learning_rate);
 }
 
 void read_layouts(TomlReader& reader, const toml::table& table, StudyConfig& config) {
@@ -392,6 +345,11 @@ void read_part(TomlReader& reader, const toml::table& root, std::string_view key
   }
 }
 
+/// Where a job's channel has named the data set, and not the file.
+void say_data(toml::table& table, const auto& study) {
+  if (study.data != std::decay_t<decltype(study)>().data) table.insert("data", study.data);
+}
+
 }  // namespace
 
 void spell_out(EpochStudy& study, bool on_cpus) {
@@ -408,14 +366,23 @@ void spell_out(EpochStudy& study, bool on_cpus) {
   if (study.transport == "auto" && on_cpus) study.transport = "mpi";
 }
 
-std::string config_text(StudyConfig config) {
-  toml::table root;
-  root.insert("study", study_table(config));
-  if (config.allreduce) root.insert("allreduce", table_of(*config.allreduce));
-  if (config.throughput) root.insert("throughput", table_of(*config.throughput));
-  toml::array epochs;
-  for (EpochStudy& study : config.epochs) epochs.push_back(table_of(study));
-  if (!epochs.empty()) root.insert("epoch", epochs);
+std::string config_text(const StudyConfig& config) {
+  toml::table root = toml::parse(config.text);
+  root.insert("study", toml::table());
+  toml::table& study = *root["study"].as_table();
+  study.insert_or_assign("name", config.name);
+  study.insert_or_assign("launches", config.launches);
+  for (const char* key : {"ranks", "layouts"}) study.erase(key);
+  toml::array ranks, layouts;
+  for (const int number : config.ranks) ranks.push_back(number);
+  for (const Layout& layout : config.layouts) layouts.push_back(layout_words(layout));
+  if (!ranks.empty()) study.insert("ranks", ranks);
+  if (!layouts.empty()) study.insert("layouts", layouts);
+  if (!config.hosts.empty()) study.insert_or_assign("hosts", config.hosts);
+  if (config.throughput) say_data(*root["throughput"].as_table(), *config.throughput);
+  for (std::size_t i = 0; i < config.epochs.size(); ++i) {
+    say_data(*root["epoch"][i].as_table(), config.epochs[i]);
+  }
   std::ostringstream text;
   text << toml::toml_formatter(root, toml::format_flags::none) << "\n";
   return text.str();

@@ -96,8 +96,8 @@ struct Whereabouts {
 StudyConfig parse_study_config(std::string text, const std::filesystem::path& path,
                                const Whereabouts& here = {});
 
-/// The effective configuration as a file: what is measured once the file, the defaults and the
-/// command line have had their say. Reading it back gives the same study.
-std::string config_text(StudyConfig config);
+/// The config's own text with what the command line and the job have changed in it. Reading it back
+/// gives the same study.
+std::string config_text(const StudyConfig& config);
 
 }  // namespace scalebench
