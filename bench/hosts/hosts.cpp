@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "bench/hosts/compute.hpp"
+#include "bench/hosts/probes.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/program/words.hpp"
 #include "bench/record/manifest.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/hosts/links.hpp"
+#include "bench/hosts/probes.hpp"
 
 namespace scalebench {
 

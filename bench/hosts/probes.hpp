@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the links between hosts are, from host to host: one rank of each host sends to one of each
-// other host, in a round-robin tournament, so that every host talks to one other at a time. First
-// short round trips, which tell whether messages get lost; then long messages, which tell the rate.
+// How the links between hosts and their processors are, by one rank of each host. Links: each sends
+// to one of each other host, in a round-robin tournament, so that every host talks to one other at
+// a time; first short round trips, which tell whether messages get lost, then long messages, which
+// tell the rate. Processors: the same arithmetic everywhere; hosts that are one machine take turns.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,13 +42,6 @@ using Round = std::vector<std::pair<int, int>>;
 /// pair of `hosts` once.
 std::vector<Round> tournament(int hosts);
 
-/// The first rank of each host.
-std::vector<int> leaders_of(const Topology& topology);
-
-/// Returns when a message of `from` waits, asleep in between: ranks that have no part in a
-/// measurement may share the cores of those that do.
-void await(Communicator& host, int from);
-
 /// Collective over a host communicator; the same on all ranks: each ordered pair of hosts once,
 /// none on one host. Takes about 0.6 s a round, of which there are about as many as hosts; a link
 /// that loses messages takes 0.2 s longer for each. `messages`: round trips of each pair. `mark` is
@@ -56,5 +51,17 @@ std::vector<Link> probe_links(Communicator& host, int messages, const std::funct
 /// Two probes of the same hosts as one: the faster time of each pair, since what disturbs only
 /// slows down, and all that was late or lost.
 std::vector<Link> merged(std::vector<Link> a, const std::vector<Link>& b);
+
+/// How fast the processor of each host is for a rank: the same arithmetic on one rank of each. A
+/// clock that was turned down, a limit of a control group, another program, or whatever stops the
+/// rank for a while: all of that takes longer.
+/// Collective over a host communicator; the same on all ranks: seconds of the same work, by host;
+/// about 0.1 on a free core, of several turns the fastest. `machine_of_host`: hosts with equal
+/// texts share their cores and take turns, several times each, so that what comes and goes meets
+/// all of them; the others are at work at the same time. Ranks that are not at work sleep. `mark`
+/// is called by each rank at work for every turn that has begun.
+std::vector<double> probe_compute(Communicator& host,
+                                  const std::vector<std::string>& machine_of_host,
+                                  const std::function<void()>& mark);
 
 }  // namespace scalebench
