@@ -68,37 +68,19 @@ void judge_links(std::vector<HostVerdict>& hosts, const std::vector<Link>& links
   }
 }
 
-using Hosts = std::set<int>;
-
-/// How many messages of a host are lost, as long as they are its own: those of `others` explain
-/// theirs, and elsewhere none are, or much less often. 0: they are not.
-int own_losses(const std::vector<Link>& links, int host, const Hosts& others) {
+/// Whether messages of a host are lost to several others, and elsewhere none are, or much less
+/// often.
+bool loses_messages(const std::vector<Link>& links, int host) {
   int lost = 0, messages = 0, lost_elsewhere = 0, messages_elsewhere = 0;
-  Hosts partners;
+  std::set<int> partners;
   for (const Link& link : links) {
-    if (others.contains(link.from) || others.contains(link.to)) continue;
     const bool own = touches(link, host);
     (own ? messages : messages_elsewhere) += link.messages;
     (own ? lost : lost_elsewhere) += link.lost();
     if (own && link.lost() > 0) partners.insert(link.from == host ? link.to : link.from);
   }
-  const bool is_bad =
-      lost >= kFewestLost && share(lost, messages) >= kLostShare && partners.size() >= 2 &&
-      share(lost, messages) >= kMoreOften * share(lost_elsewhere, messages_elsewhere);
-  return is_bad ? lost : 0;
-}
-
-/// The host with the most losses of its own beside those that are named; -1: none.
-int losing_host(const std::vector<Link>& links, int hosts, const Hosts& named) {
-  int found = -1, most = 0;
-  for (int host = 0; host < hosts; ++host) {
-    const int lost = named.contains(host) ? 0 : own_losses(links, host, named);
-    if (lost > most) {
-      most = lost;
-      found = host;
-    }
-  }
-  return found;
+  return lost >= kFewestLost && share(lost, messages) >= kLostShare && partners.size() >= 2 &&
+         share(lost, messages) >= kMoreOften * share(lost_elsewhere, messages_elsewhere);
 }
 
 std::string of_link(const HostVerdict& host) {
@@ -171,31 +153,23 @@ std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
   if (hosts.size() < 2) return {};
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     hosts[i].host = static_cast<int>(i);
-    hosts[i].compute_seconds = compute_seconds[i];
     hosts[i].compute_relative = median_of_others(compute_seconds, i) / compute_seconds[i];
     if (is_slow(hosts[i].compute_relative)) hosts[i].fault = Fault::processor;
   }
   judge_links(hosts, links);
-  Hosts named;
-  for (int losing = 0; (losing = losing_host(links, static_cast<int>(hosts.size()), named)) >= 0;) {
-    named.insert(losing);
-    Fault& fault = hosts[static_cast<std::size_t>(losing)].fault;
-    if (fault == Fault::none) fault = Fault::loss;
-  }
   for (HostVerdict& host : hosts) {
+    if (host.fault != Fault::none) continue;
     const bool slow = is_slow(host.send_relative) || is_slow(host.receive_relative);
-    if (slow && host.fault == Fault::none) host.fault = Fault::link;
+    host.fault = loses_messages(links, host.host) ? Fault::loss : slow ? Fault::link : Fault::none;
   }
   return hosts;
 }
 
 bool in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts) {
-  const auto has = [&](Fault fault) {
-    return std::ranges::find(hosts, fault, &HostVerdict::fault) != hosts.end();
+  const auto is_suspect = [](const HostVerdict& one) {
+    return one.fault != Fault::none || one.lost > 0;
   };
-  const bool lost = std::ranges::any_of(
-      hosts, [](int count) { return count > 0; }, &HostVerdict::lost);
-  return has(Fault::processor) || has(Fault::link) || (lost && !has(Fault::loss)) ||
+  return std::ranges::any_of(hosts, is_suspect) ||
          std::ranges::any_of(shares_of_free_pairs(links, hosts),
                              [](double share) { return share < kSlowPair; });
 }

@@ -32,8 +32,7 @@ struct HostVerdict {
   int messages = 0;
   int lost = 0;
   double tail_seconds = 0;
-  double retransmits = 0;  // NaN: not known
-  double compute_seconds = 0;
+  double retransmits = 0;                  // NaN: not known
   std::optional<double> compute_relative;  // the others' median over this one's seconds
 
   /// "its link sends 12 % of the others' median (look at cable, port, driver)"; empty: no fault.
@@ -42,13 +41,13 @@ struct HostVerdict {
 
 /// A host is named where its processor or its link lies more than 20 % below the median of the
 /// others, or where at least three messages and one in a hundred were lost, with two other hosts or
-/// more, three times as often as between those that have nothing to do with it.
+/// more, three times as often as where it is not involved.
 /// `links` has each ordered pair of hosts once; `compute_seconds` by host.
 std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
                                      const std::vector<double>& compute_seconds);
 
-/// Whether a second look is worth its time: a moment's disturbance is nobody's fault. What was lost
-/// stays lost; where it was too little to name a host, more may be.
+/// Whether a second look is worth its time: a moment's disturbance is nobody's fault, and where too
+/// little was lost to name a host, more may be.
 bool in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts);
 
 /// By link, what lies between its two hosts and makes neither a suspect: "messages between host1
