@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <future>
+#include <set>
 
 #include "bench/launch/process.hpp"
 #include "bench/machine/environment.hpp"
@@ -143,13 +144,6 @@ Hosts HostSurvey::usable() const {
   return usable;
 }
 
-std::string HostSurvey::name_of(const std::string& host) const {
-  for (const SurveyedHost& one : hosts) {
-    if (one.host.name == host && !one.identities.empty()) return one.identities.front().host;
-  }
-  return {};
-}
-
 std::string HostSurvey::one_machine() const {
   std::map<std::string, std::vector<std::string>> by_boot;
   for (const SurveyedHost& one : hosts) {
@@ -231,9 +225,6 @@ void require_places(const HostSurvey& survey, const std::vector<PlannedLaunch>& 
 std::string settle(LaunchSettings& settings, const HostSurvey& survey,
                    const std::vector<PlannedLaunch>& plan) {
   settings.hosts = survey.usable();
-  for (const Host& host : settings.hosts) {
-    settings.host_names[host.name] = survey.name_of(host.name);
-  }
   require_places(survey, plan, settings);
   std::string machine = survey.one_machine();
   const auto says_so = [](const auto& variable) { return variable.first == kEmulatedVariable; };
@@ -260,43 +251,25 @@ std::vector<FoundHost> found_hosts(const HostSurvey& survey) {
   return hosts;
 }
 
-namespace {
-
-/// What the asked hosts call themselves, by block; empty: not known.
-std::vector<std::string> names_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
-  std::vector<std::string> names;
-  for (const Host& host : hosts_of(launch, settings)) {
-    const auto known = settings.host_names.find(host.name);
-    if (known == settings.host_names.end()) return {};
-    names.push_back(known->second);
-  }
-  return names;
-}
-
-}  // namespace
-
-std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch,
-                      const LaunchSettings& settings) {
+std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch) {
   const auto ranks = static_cast<std::size_t>(launch.ranks);
+  const auto per_node = static_cast<std::size_t>(launch.per_node);
   if (places.size() != ranks) {
     return fmt::format("{} ranks were asked for, {} took part", ranks, places.size());
   }
-  const auto per_node = static_cast<std::size_t>(launch.per_node);
-  std::vector<std::string> asked = names_of(launch, settings), found;
+  std::set<std::string> taken;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::string& host = places[rank].host;
-    if (rank % per_node == 0) found.push_back(host);
-    if (host == found.back()) continue;
-    return fmt::format("rank {} ran on {}, but was asked to be on {} with rank {}", rank, host,
-                       found.back(), rank - 1);
+    if (rank % per_node == 0) {
+      if (taken.insert(host).second) continue;
+      return fmt::format("rank {} ran on {}, where {} ranks were before it", rank, host, per_node);
+    }
+    if (const std::string& block = places[rank - 1].host; host != block) {
+      return fmt::format("rank {} ran on {}, but was asked to be on {} with rank {}", rank, host,
+                         block, rank - 1);
+    }
   }
-  if (settings.launcher == "slurm") {
-    std::ranges::sort(asked);
-    std::ranges::sort(found);
-  }
-  if (asked.empty() || asked == found) return {};
-  return fmt::format("the ranks ran on {}, but were asked to be on {}", fmt::join(found, ", "),
-                     fmt::join(asked, ", "));
+  return {};
 }
 
 }  // namespace scalebench

@@ -28,7 +28,6 @@ struct HostSurvey {
   std::vector<SurveyedHost> hosts;  // in the order asked
 
   Hosts usable() const;
-  std::string name_of(const std::string& host) const;  // as it calls itself; empty: not known
   /// "h1 and h2 are one machine", where hosts with different names are; else empty.
   std::string one_machine() const;
   /// In what the hardware of usable hosts differs, one line for each field: "processor: A on h1, B
@@ -51,21 +50,18 @@ void leave_out_different(HostSurvey& survey, const std::map<std::string, std::st
 void require_places(const HostSurvey& survey, const std::vector<PlannedLaunch>& plan,
                     const LaunchSettings& settings);
 
-/// Makes the hosts of `settings` those that the survey found usable, with what they call
-/// themselves. Throws as require_places does. Returns what makes the rows emulated from now on:
-/// survey.one_machine(), unless they are so already.
+/// Makes the hosts of `settings` those that the survey found usable. Throws as require_places does.
+/// Returns what makes the rows emulated from now on: survey.one_machine(), unless they are so
+/// already.
 std::string settle(LaunchSettings& settings, const HostSurvey& survey,
                    const std::vector<PlannedLaunch>& plan);
 
 /// As the manifest has them.
 std::vector<FoundHost> found_hosts(const HostSurvey& survey);
 
-// Where the ranks of a launch really were, by the program's own word, against where
-// they were asked to be: blocks of ranks, host after host.
-
-/// One line that says the first difference, empty where there is none.
-/// Slurm may take the hosts in its own order.
-std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch,
-                      const LaunchSettings& settings);
+/// Whether the ranks of a launch, by the program's own word, were in blocks of as many as were
+/// asked for, each on a host of its own, whichever these are: one line that says the first
+/// difference, empty where there is none.
+std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch);
 
 }  // namespace scalebench

@@ -88,8 +88,6 @@ TEST(HostSurvey, NoticesHostsThatAreOneMachine) {
   EXPECT_EQ(survey.one_machine(), "");
   survey.hosts[1].identities[0].boot_id = "boot of h1";
   EXPECT_EQ(survey.one_machine(), "h1 and h2 are one machine");
-  EXPECT_EQ(survey.name_of("h2"), "h2");
-  EXPECT_EQ(survey.name_of("h3"), "");
 }
 
 TEST(RequireDevices, RefusesRanksThatWouldShareACore) {

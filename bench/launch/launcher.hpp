@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,14 +36,13 @@ struct PlannedLaunch {
 };
 
 struct LaunchSettings {
-  std::string launcher = "open_mpi";                // of launcher.def
-  std::string mpirun = "mpirun";                    // its command
-  std::string mpi = "Open MPI";                     // what the programs are linked with
-  Hosts hosts;                                      // with slots, in order; empty: this host
-  std::map<std::string, std::string> host_names{};  // what they call themselves, where known
-  std::string device = "auto";                      // as in the config
-  int threads = 1;                                  // of each rank
-  std::filesystem::path programs;                   // folder of the benchmark programs
+  std::string launcher = "open_mpi";  // of launcher.def
+  std::string mpirun = "mpirun";      // its command
+  std::string mpi = "Open MPI";       // what the programs are linked with
+  Hosts hosts;                        // with slots, in order; empty: this host
+  std::string device = "auto";        // as in the config
+  int threads = 1;                    // of each rank
+  std::filesystem::path programs;     // folder of the benchmark programs
   std::string run_id;
   bool oversubscribe = false;
   bool bind_to_core = true;

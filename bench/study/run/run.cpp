@@ -156,8 +156,7 @@ void StudyRun::finish(Begun begun, const LaunchEnd& how) {
                           said.empty() ? "" : ": ", said);
   }
   record.placement = read_placement(own);
-  const std::string elsewhere =
-      end.ok ? misplaced(record.placement, launch, settings_) : std::string();
+  const std::string elsewhere = end.ok ? misplaced(record.placement, launch) : std::string();
   record.seconds = end.seconds;
   record.status = end.ok ? "ok" : end.interrupted ? "interrupted" : "failed";
   record.note = end.why;
