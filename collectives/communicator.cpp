@@ -49,7 +49,7 @@ Span Communicator::scratch(std::size_t count, DType dtype) {
 }
 
 Window Communicator::window(std::size_t count, DType dtype) {
-  const auto buffer = std::make_shared<Buffer>(count, dtype, memory_, pages_.value_or(Pages::huge));
+  const auto buffer = std::make_shared<Buffer>(count, dtype, memory_, pages_);
   return {buffer->span(), buffer};
 }
 

@@ -119,14 +119,12 @@ class Communicator {
   /// Scratch memory in memory(), valid until the next call; grows only while warming up.
   virtual Span scratch(std::size_t count, DType dtype);
 
-  /// Of what pages windows and scratch are made from now on, where they are on the host; to be
-  /// called before there are any, with the same on all ranks. Without it they are as ever: huge
-  /// where the memory is this process's own, standard where other processes map it.
+  /// Of what pages windows and scratch of this process's own are made from now on, huge ones unless
+  /// this is called before there are any. What other processes map is made of standard ones.
   void set_pages(Pages pages) {
     pages_ = pages;
     scratch_.set_pages(pages);
   }
-  std::optional<Pages> pages() const { return pages_; }
 
   /// Collective, with the same arguments on all ranks: zeroed memory for buffers that are reduced
   /// often. Any span works in every call, but only windows can be reached by peer().
@@ -183,7 +181,7 @@ class Communicator {
 
  private:
   const Memory memory_;
-  std::optional<Pages> pages_;
+  Pages pages_ = Pages::huge;
   ScratchBuffer scratch_;
   Window shared_scratch_[2];
   unsigned next_shared_scratch_ = 0;

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -34,6 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
 
 std::byte* host_allocate(std::size_t bytes, Pages pages) {
   const bool large = bytes >= 2 * kHugePageBytes;
@@ -190,67 +190,6 @@ std::size_t host_bytes_available(const std::string& root) {
     least = std::min(least, allowed_by(group));
   }
   return least;
-}
-
-std::string_view name_of(Pages pages) { return pages == Pages::huge ? "huge" : "default"; }
-
-namespace {
-
-/// Where the mapping lies whose first line in smaps this is; nothing for the lines about it.
-std::optional<std::pair<std::uintptr_t, std::uintptr_t>> mapping_of(std::string_view line) {
-  std::uintptr_t begin = 0, end = 0;
-  const char* const last = line.data() + line.size();
-  const auto [dash, no_begin] = std::from_chars(line.data(), last, begin, 16);
-  if (no_begin != std::errc() || dash == last || *dash != '-') return std::nullopt;
-  const auto [blank, no_end] = std::from_chars(dash + 1, last, end, 16);
-  if (no_end != std::errc() || blank == last || *blank != ' ') return std::nullopt;
-  return std::pair(begin, end);
-}
-
-}  // namespace
-
-std::optional<double> huge_page_share(ConstSpan span) {
-  if (span.memory == Memory::device || span.empty()) return std::nullopt;
-  // A mapping's first line is "55d0-55f0 rw-p 00000000 00:00 0 [heap]"; lines such as
-  // "AnonHugePages:  2048 kB" follow. Neighbours may be one mapping, whose share is taken for each.
-  std::ifstream smaps("/proc/self/smaps");
-  const auto first = reinterpret_cast<std::uintptr_t>(span.data);
-  const std::uintptr_t last = first + span.bytes();
-  double here = 0, resident = 0, huge = 0, known = 0, in_huge = 0;
-  const auto end_of_mapping = [&] {
-    if (resident <= 0) return;
-    known += here;
-    in_huge += here * std::min(1.0, huge / resident);
-  };
-  for (std::string line; std::getline(smaps, line);) {
-    std::string key;
-    double kib = 0;
-    if (const auto mapping = mapping_of(line)) {
-      end_of_mapping();
-      const std::uintptr_t from = std::max(mapping->first, first);
-      const std::uintptr_t to = std::min(mapping->second, last);
-      here = from < to ? static_cast<double>(to - from) : 0;
-      resident = huge = 0;
-    } else if (here > 0 && std::istringstream(line) >> key >> kib) {
-      if (key == "Rss:") resident = kib;
-      if (key == "AnonHugePages:" || key == "ShmemPmdMapped:") huge += kib;
-    }
-  }
-  end_of_mapping();
-  if (known <= 0) return std::nullopt;
-  return in_huge / known;
-}
-
-std::string why_no_huge_pages(bool shared) {
-  const std::string file = shared ? "shmem_enabled" : "enabled";
-  std::ifstream stream("/sys/kernel/mm/transparent_hugepage/" + file);
-  if (!stream) return "this system has no transparent huge pages";
-  for (std::string word; stream >> word;) {
-    if (word == "[never]" || word == "[deny]") {
-      return fmt::format("transparent_hugepage/{} is {}", file, word.substr(1, word.size() - 2));
-    }
-  }
-  return "";
 }
 
 std::vector<int> usable_cpus() {

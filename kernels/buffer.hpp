@@ -23,12 +23,8 @@ namespace scalebench {
 enum class Memory : std::uint8_t { host, device };
 
 /// Of what pages a piece of host memory is made: those that every program gets that asks for
-/// nothing, or huge ones, asked for with madvise. Whoever allocates chooses: one process copies out
-/// of another's huge pages up to twice as fast. Device memory has neither.
+/// nothing, or huge ones, asked for with madvise. Device memory has neither.
 enum class Pages : std::uint8_t { standard, huge };
-/// As in options and result files: `default` or `huge`.
-std::string_view name_of(Pages pages);
-inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
 
 /// Read-only view of `count` elements of `dtype`. Does not own its memory.
 struct ConstSpan {
@@ -80,8 +76,7 @@ class Buffer {
   Buffer() = default;
   /// Zeroed memory for `count` elements (0 is allowed). Throws Error with the bytes that were
   /// asked for when there is not enough, Unavailable for device memory in a build without CUDA.
-  /// Huge pages are for buffers of at least two of them; the system may refuse, without a word:
-  /// huge_page_share() tells.
+  /// Huge pages are for buffers of at least two of them; the system may refuse, without a word.
   Buffer(std::size_t count, DType dtype, Memory memory = Memory::host, Pages pages = Pages::huge);
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
@@ -109,14 +104,6 @@ std::vector<int> usable_cpus();
 /// than each control group of this process still allows, where file cache that can be taken back
 /// counts as free, as in the system's own number. The largest number where nobody says.
 std::size_t host_bytes_available(const std::string& root = "/");
-
-/// Which part of a span really lies in huge pages, of 1: as /proc/self/smaps says of the mappings
-/// that hold it. Empty for device memory, for no bytes, and where the system does not say.
-std::optional<double> huge_page_share(ConstSpan span);
-
-/// Why this system gives no huge pages to who asks for them, in a few words; `shared`: memory that
-/// several processes map. Empty: it says that it does.
-std::string why_no_huge_pages(bool shared);
 
 /// Size of this host's last-level cache; 64 MiB where the system does not say.
 std::size_t host_cache_bytes();

@@ -55,34 +55,17 @@ TEST(Buffer, IsZeroedAndPageAligned) {
 }
 
 TEST(Buffer, LiesInThePagesThatWereAskedFor) {
+  constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
   constexpr std::size_t kCount = 4 * kHugePageBytes / sizeof(double);
   const Buffer huge(kCount, DType::float64, Memory::host, Pages::huge);
   const Buffer standard(kCount, DType::float64, Memory::host, Pages::standard);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(huge.span().data) % kHugePageBytes, 0U);
-  const auto share = huge_page_share(huge.span());
-  ASSERT_TRUE(share.has_value());
-  EXPECT_GE(*share, 0);
-  EXPECT_LE(*share, 1);
   std::ifstream enabled("/sys/kernel/mm/transparent_hugepage/enabled");
   const std::string words{std::istreambuf_iterator<char>(enabled), {}};
   if (!words.empty()) {
     EXPECT_TRUE(asks_for_huge_pages(huge.span().data)) << "a kernel that has them";
   }
   EXPECT_FALSE(asks_for_huge_pages(standard.span().data));
-  if (!why_no_huge_pages(false).empty()) {
-    EXPECT_EQ(*share, 0);
-  }
-  // Where the system gives them to everybody, standard pages are huge, too.
-  if (words.find("[always]") == std::string::npos) {
-    EXPECT_EQ(huge_page_share(standard.span()), 0.0);
-  }
-}
-
-TEST(HugePageShare, IsUnknownWhereThereIsNothingToTell) {
-  EXPECT_EQ(huge_page_share({}), std::nullopt);
-  double number = 0;
-  EXPECT_EQ(huge_page_share(span_of(std::span(&number, 1))), 0.0) << "the stack has none";
-  EXPECT_EQ(huge_page_share({nullptr, 4096, DType::float32, Memory::device}), std::nullopt);
 }
 
 TEST(Buffer, MayBeEmpty) {

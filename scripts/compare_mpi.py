@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # compare_mpi.py: this suite's shared memory and ring against MPI_Allreduce under every setting that
-# might make it faster, and against another MPI, with buffers in default pages, as a user's program
-# has them, and in huge ones. Each start measures the MPI and ours side by side; a ratio is taken
-# within a start, and its median over the starts is printed, against the setting that is best for
-# the MPI at that size, a line for each kind of pages. Where shared memory cannot be had in huge
-# pages, ours stays in default ones, and shared_memory_pages says so. Everything measured stays in
-# --out.
+# might make it faster, and against another MPI. Each start measures the MPI and ours side by side; a
+# ratio is taken within a start, and its median over the starts is printed, against the setting that
+# is best for the MPI at that size. Everything measured stays in --out.
 # Exit: 0 done, 2 usage, 3 some starts failed.
 from __future__ import annotations
 
@@ -46,11 +43,9 @@ OPEN_MPI |= {
     }.items()
 }
 RING = "tuned 4 ring"
-PAGES = ("default", "huge")
 MPICH = "MPICH"
 MPICH_LAUNCHER = ["mpiexec.mpich", "-bind-to", "core"]
 OURS = "one_shot,direct"
-Key = tuple[int, str]  # bytes and pages
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -72,13 +67,10 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("-f", default="4")
     parser.add_argument("--cache", default="warm")
     parser.add_argument("--placement", default="in_place", choices=("in_place", "out_of_place"))
-    parser.add_argument("--pages", default="default,huge", help="of the buffers, separated by commas")
     parser.add_argument("--max-seconds", default="0.15")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     options = parser.parse_args(argv)
-    if unknown := [pages for pages in options.pages.split(",") if pages not in PAGES]:
-        parser.error(f"--pages {unknown[0]!r}: valid: {', '.join(PAGES)}")
     require_new(parser, options.out)
     require_programs(parser, options.programs, "bench_allreduce")
     require_launcher(parser, (shlex.split(options.launcher) or [""])[0])
@@ -100,7 +92,7 @@ def command_of(options: argparse.Namespace, setting: str, folder: Path, seed: in
         *launcher, "-np", str(options.ranks), str(programs / "bench_allreduce"),
         "--transport", "mpi,shared_memory", "--algorithm", algorithms,
         "-b", options.b, "-e", options.e, "-f", options.f, "--cache", options.cache, "--placement", options.placement,
-        "--pages", options.pages, "--max-seconds", options.max_seconds, "--order", "shuffled", "--seed", str(seed),
+        "--max-seconds", options.max_seconds, "--order", "shuffled", "--seed", str(seed),
         "--quiet", "--out", str(folder),
     ]  # fmt: skip
 
@@ -122,71 +114,64 @@ def start(options: argparse.Namespace, setting: str, number: int) -> Path | None
     return None
 
 
-def seconds_of(folder: Path) -> dict[tuple[str, str, str, int], float]:
-    """Median seconds by transport, pages, algorithm and bytes."""
+def seconds_of(folder: Path) -> dict[tuple[str, str, int], float]:
+    """Median seconds by transport, algorithm and bytes."""
     with open(folder / "allreduce.csv", newline="", encoding="utf-8") as file:
         return {
-            (row["transport"], row["pages"], row["algorithm"], int(row["size_bytes"])): float(row["seconds_median"])
+            (row["transport"], row["algorithm"], int(row["size_bytes"])): float(row["seconds_median"])
             for row in csv.DictReader(file)
             if row["status"] == "ok"
         }
 
 
-def bound_shares(folder: Path, pages: str) -> dict[tuple[str, int], float]:
-    """By algorithm and bytes, over shared memory and these pages: the share of the memory bound that was reached."""
+def bound_shares(folder: Path) -> dict[tuple[str, int], float]:
+    """By algorithm and bytes, over shared memory: the share of the memory bound that was reached."""
     with open(folder / "allreduce.csv", newline="", encoding="utf-8") as file:
         return {
             (row["algorithm"], int(row["size_bytes"])): float(row["busbw_gb_per_s"]) / float(bound)
             for row in csv.DictReader(file)
-            if row["pages"] == pages and row["transport"] == "shared_memory" and (bound := row["bound_busbw_gb_per_s"])
+            if row["transport"] == "shared_memory" and (bound := row["bound_busbw_gb_per_s"])
         }
 
 
 class Comparison:
-    """Ratios within each start, by size, pages and setting: above 1, ours is faster."""
+    """Ratios within each start, by size and setting: above 1, ours is faster."""
 
     def __init__(self, algorithms: str = OURS) -> None:
         self.algorithms = algorithms.split(",")
-        self.against_native: dict[Key, dict[str, list[float]]] = {}
-        self.native: dict[Key, dict[str, list[float]]] = {}
-        self.ours: dict[Key, list[float]] = {}
-        self.our_pages: dict[Key, list[str]] = {}
-        self.winners: dict[Key, list[str]] = {}
-        self.ring: dict[Key, list[float]] = {}
-        self.bound: dict[Key, list[float]] = {}
+        self.against_native: dict[int, dict[str, list[float]]] = {}
+        self.native: dict[int, dict[str, list[float]]] = {}
+        self.ours: dict[int, list[float]] = {}
+        self.winners: dict[int, list[str]] = {}
+        self.ring: dict[int, list[float]] = {}
+        self.bound: dict[int, list[float]] = {}
 
     def add(self, setting: str, folder: Path) -> None:
         seconds = seconds_of(folder)
-        for pages in PAGES:
-            sizes = {b for t, p, a, b in seconds if (t, p, a) == ("mpi", pages, "native")}
-            ours = pages if any((t, p) == ("shared_memory", pages) for t, p, _, _ in seconds) else "default"
-            shares = bound_shares(folder, ours)
-            for size in sorted(sizes):
-                shared = {
-                    a: s
-                    for (t, p, a, b), s in seconds.items()
-                    if (t, p, b) == ("shared_memory", ours, size) and a in self.algorithms
-                }
-                if not shared:
-                    continue
-                key = (size, pages)
-                winner = min(shared, key=shared.__getitem__)
-                best = shared[winner]
-                native = seconds["mpi", pages, "native", size]
-                self.against_native.setdefault(key, {}).setdefault(setting, []).append(native / best)
-                self.native.setdefault(key, {}).setdefault(setting, []).append(native)
-                self.ours.setdefault(key, []).append(best)
-                self.our_pages.setdefault(key, []).append(ours)
-                self.winners.setdefault(key, []).append(winner)
-                if (winner, size) in shares:
-                    self.bound.setdefault(key, []).append(shares[winner, size])
-                if setting == RING:
-                    self.ring.setdefault(key, []).append(native / seconds["mpi", pages, "ring", size])
+        shares = bound_shares(folder)
+        for size in sorted({b for t, a, b in seconds if (t, a) == ("mpi", "native")}):
+            shared = {
+                a: s
+                for (t, a, b), s in seconds.items()
+                if (t, b) == ("shared_memory", size) and a in self.algorithms
+            }
+            if not shared:
+                continue
+            winner = min(shared, key=shared.__getitem__)
+            best = shared[winner]
+            native = seconds["mpi", "native", size]
+            self.against_native.setdefault(size, {}).setdefault(setting, []).append(native / best)
+            self.native.setdefault(size, {}).setdefault(setting, []).append(native)
+            self.ours.setdefault(size, []).append(best)
+            self.winners.setdefault(size, []).append(winner)
+            if (winner, size) in shares:
+                self.bound.setdefault(size, []).append(shares[winner, size])
+            if setting == RING:
+                self.ring.setdefault(size, []).append(native / seconds["mpi", "ring", size])
 
     def rows(self) -> list[dict[str, str]]:
         rows = []
-        for key, settings in sorted(self.against_native.items()):
-            size, pages = key
+        for size, settings in sorted(self.against_native.items()):
             ratios = {name: statistics.median(values) for name, values in settings.items()}
             closest = min(ratios, key=ratios.__getitem__)
             gb = lambda seconds: f"{size / statistics.median(seconds) * 1e-9:.3f}"  # noqa: E731
@@ -194,17 +179,15 @@ class Comparison:
             rows.append(
                 {
                     "size_bytes": str(size),
-                    "pages": pages,
-                    "shared_memory_gb_per_s": gb(self.ours[key]),
-                    "shared_memory_pages": statistics.mode(self.our_pages[key]),
-                    "algorithm": statistics.mode(self.winners[key]),
-                    "as_installed_gb_per_s": gb(self.native[key]["as installed"]) if installed else "",
+                    "shared_memory_gb_per_s": gb(self.ours[size]),
+                    "algorithm": statistics.mode(self.winners[size]),
+                    "as_installed_gb_per_s": gb(self.native[size]["as installed"]) if installed else "",
                     "ratio_as_installed": f"{ratios['as installed']:.2f}" if installed else "",
                     "best_setting": closest,
-                    "best_setting_gb_per_s": gb(self.native[key][closest]),
+                    "best_setting_gb_per_s": gb(self.native[size][closest]),
                     "ratio_best_setting": f"{ratios[closest]:.2f}",
-                    "bound_share": f"{statistics.median(self.bound[key]):.3f}" if key in self.bound else "",
-                    "ratio_ring": f"{statistics.median(self.ring[key]):.2f}" if key in self.ring else "",
+                    "bound_share": f"{statistics.median(self.bound[size]):.3f}" if size in self.bound else "",
+                    "ratio_ring": f"{statistics.median(self.ring[size]):.2f}" if size in self.ring else "",
                 }
             )
         return rows

@@ -24,10 +24,8 @@ from compare.shared import MPI_AS_ROOT, ROOT, last_line, require_new, require_pr
 # By placement and bytes: microseconds of one operation.
 Times = dict[tuple[str, int], float]
 OUT_OF_PLACE, IN_PLACE = "out_of_place", "in_place"
-PAGES = ("default", "huge")
 WITHIN = 0.10
-COLUMNS = ("tool", "placement", "pages", "size_bytes", "ranks", "starts", "theirs_us", "ours_us", "ratio",
-           "ratio_low", "ratio_high")  # fmt: skip
+COLUMNS = ("tool", "placement", "size_bytes", "ranks", "starts", "theirs_us", "ours_us", "ratio", "ratio_low", "ratio_high")
 
 
 class Failed(Exception):
@@ -39,14 +37,12 @@ class Leg:
     """One program of a start. `tool`: whose numbers it is held against."""
 
     tool: str
-    pages: str  # of our buffers; empty: the other tool itself, or memory of a device
     ours: bool
     command: list[str]
     read: Callable[[str], Times]
 
     def name(self) -> str:
-        who = f"bench_allreduce beside {self.tool}" if self.ours else self.tool
-        return f"{who}, {self.pages} pages" if self.pages else who
+        return f"bench_allreduce beside {self.tool}" if self.ours else self.tool
 
 
 def size_of(word: str) -> int:
@@ -79,7 +75,6 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--starts", type=positive, default=5, help="of every program")
     parser.add_argument("-b", type=size_of, default="4K", help="smallest size")
     parser.add_argument("-e", type=size_of, default="16M", help="largest size")
-    parser.add_argument("--pages", default="default", help="of our buffers beside OSU's: default, huge or both")
     parser.add_argument(
         "--iterations", type=positive, help="of osu_allreduce at each size; left out: its own number"
     )
@@ -96,9 +91,6 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         parser.error(f"-b {options.b} is larger than -e {options.e}")
     if options.osu is not None and options.ranks < 2:
         parser.error("--osu needs --ranks of at least 2")
-    if options.pages not in (*PAGES, "both"):
-        parser.error(f"--pages {options.pages}: must be default, huge or both")
-    options.pages = PAGES if options.pages == "both" else (options.pages,)
     if options.nccl_tests is not None and gpus() < options.ranks:
         parser.error(f"--nccl-tests needs a GPU for each of {options.ranks} rank(s); nvidia-smi lists {gpus()}")
     require_new(parser, options.out)
@@ -243,16 +235,15 @@ def legs_of(options: argparse.Namespace) -> list[Leg]:
         theirs = [*launcher, str(program), "-T", "mpi_float", "-m", f"{options.b}:{options.e}", "-M", str(limit), "-f"]
         if options.iterations:
             theirs += ["-i", str(options.iterations)]
-        legs.append(Leg("osu_allreduce", "", False, theirs, osu_times))
-        for pages in options.pages:
-            command = [*ours, "--transport", "mpi", "--memory", "host", "--pages", pages, "--placement", OUT_OF_PLACE, *sizes]
-            legs.append(Leg("osu_allreduce", pages, True, command, our_times))
+        legs.append(Leg("osu_allreduce", False, theirs, osu_times))
+        command = [*ours, "--transport", "mpi", "--memory", "host", "--placement", OUT_OF_PLACE, *sizes]
+        legs.append(Leg("osu_allreduce", True, command, our_times))
     if options.nccl_tests is not None:
         program = built_nccl_tests(options.nccl_tests, options.build / "nccl-tests")
         theirs = [*launcher, str(program), "-g", "1", "-d", "float", "-o", "sum", *sizes]
-        legs.append(Leg("all_reduce_perf", "", False, theirs, nccl_times))
+        legs.append(Leg("all_reduce_perf", False, theirs, nccl_times))
         command = [*ours, "--transport", "nccl", "--mode", "pipelined", "-n", "20", "-w", "1", "--placement", "both", *sizes]
-        legs.append(Leg("all_reduce_perf", "", True, command, our_times))
+        legs.append(Leg("all_reduce_perf", True, command, our_times))
     return legs
 
 
@@ -285,7 +276,6 @@ def summary_rows(legs: list[Leg], starts: list[dict[Leg, Times]], ranks: int) ->
                 {
                     "tool": ours.tool,
                     "placement": placement,
-                    "pages": ours.pages,
                     "size_bytes": str(size),
                     "ranks": str(ranks),
                     "starts": str(len(pairs)),
@@ -300,7 +290,7 @@ def summary_rows(legs: list[Leg], starts: list[dict[Leg, Times]], ranks: int) ->
 
 
 def print_table(rows: list[dict[str, str]]) -> None:
-    widths = {"tool": 15, "placement": 12, "pages": 7, "size_bytes": 10, "theirs_us": 12, "ours_us": 12}
+    widths = {"tool": 15, "placement": 12, "size_bytes": 10, "theirs_us": 12, "ours_us": 12}
     print(*(name.rjust(width) for name, width in widths.items()), "  theirs/ours, median [range]")
     for row in rows:
         cells = (row[name].rjust(width) for name, width in widths.items())
@@ -322,7 +312,7 @@ def main(argv: list[str]) -> int:
     failed = 0
     with open(options.out / "samples.csv", "w", newline="", encoding="utf-8") as file:
         samples = csv.writer(file, lineterminator="\n")
-        samples.writerow(["start", "tool", "ours", "pages", "placement", "size_bytes", "microseconds"])
+        samples.writerow(["start", "tool", "ours", "placement", "size_bytes", "microseconds"])
         for number_of_start in range(1, options.starts + 1):
             start: dict[Leg, Times] = {}
             for place in shuffled.sample(range(len(legs)), len(legs)):
@@ -335,9 +325,7 @@ def main(argv: list[str]) -> int:
                     print(f"compare_tools: {leg.name()}: {error}", file=sys.stderr)
                     continue
                 for (placement, size), time in sorted(start[leg].items()):
-                    samples.writerow(
-                        [number_of_start, leg.tool, int(leg.ours), leg.pages, placement, size, time]
-                    )
+                    samples.writerow([number_of_start, leg.tool, int(leg.ours), placement, size, time])
                 file.flush()
             starts.append(start)
     rows = summary_rows(legs, starts, options.ranks)

@@ -221,26 +221,6 @@ TEST(AllreduceBuffers, KeepPlacementsApartAndOnPages) {
   }
 }
 
-TEST(AllreduceBuffers, AreWholeHugePagesWhereTheseAreAskedFor) {
-  AllreduceFootprint footprint = footprint_of(10'000);
-  EXPECT_EQ(footprint.window_bytes(Memory::host, Pages::standard), 12'288U);
-  EXPECT_EQ(footprint.window_bytes(Memory::host, Pages::huge), 2 * kHugePageBytes);
-  EXPECT_EQ(footprint.window_bytes(Memory::device), 12'288U);
-  footprint.largest_bytes = 3 * kHugePageBytes + 1;
-  EXPECT_EQ(footprint.window_bytes(Memory::host, Pages::huge), 4 * kHugePageBytes);
-  for (const Pages pages : {Pages::standard, Pages::huge}) {
-    run_ranks(2, [&](Communicator& ranks) {
-      ranks.set_pages(pages);
-      const AllreduceBuffers buffers(ranks, footprint);
-      const auto begin = reinterpret_cast<std::uintptr_t>(buffers.all().data);
-      if (pages == Pages::huge) {
-        EXPECT_EQ(begin % kHugePageBytes, 0U);
-      }
-      EXPECT_EQ(buffers.all().bytes(), footprint.window_bytes(Memory::host, pages));
-    });
-  }
-}
-
 TEST(RequireMemory, NamesWhatIsNeeded) {
   EXPECT_THROW(require_memory(footprint_of(std::size_t{1} << 60U), 2, 1, 2), UsageError);
   EXPECT_NO_THROW(require_memory(footprint_of(8), 2, 1, 2));

@@ -43,13 +43,10 @@ std::size_t AllreduceFootprint::walk_bytes(Memory memory) const {
   return cold_bytes > 0 ? cold_bytes : beyond_cache(memory);
 }
 
-std::size_t AllreduceFootprint::window_bytes(Memory memory, std::optional<Pages> pages) const {
+std::size_t AllreduceFootprint::window_bytes(Memory memory) const {
   const std::size_t slot = page_aligned(largest_bytes) * (out_of_place ? 2 : 1);
   // Slots of any size that are no less than the walk reach beyond it by less than the largest.
-  const std::size_t bytes = slot + (cold ? page_aligned(walk_bytes(memory)) : 0);
-  if (pages != Pages::huge) return bytes;
-  constexpr std::size_t kFewest = 2;  // a Buffer with less is too small for them
-  return std::max(kFewest, (bytes + kHugePageBytes - 1) / kHugePageBytes) * kHugePageBytes;
+  return slot + (cold ? page_aligned(walk_bytes(memory)) : 0);
 }
 
 AllreduceFootprint footprint_of(const AllreduceOptions& options) {
@@ -60,9 +57,8 @@ AllreduceFootprint footprint_of(const AllreduceOptions& options) {
 }
 
 AllreduceBuffers::AllreduceBuffers(Communicator& data, const AllreduceFootprint& footprint)
-    : window_(
-          data.window(footprint.window_bytes(data.memory(), data.pages()) / size_of(DType::float64),
-                      DType::float64)),
+    : window_(data.window(footprint.window_bytes(data.memory()) / size_of(DType::float64),
+                          DType::float64)),
       walk_(footprint.walk_bytes(data.memory())) {}
 
 std::size_t AllreduceBuffers::slots(const AllreduceCase& one) const {
@@ -84,8 +80,8 @@ Span AllreduceBuffers::front(std::size_t count, DType dtype) const {
 
 void require_memory(const AllreduceFootprint& footprint, std::size_t host_transports,
                     std::size_t shared, int ranks_on_host) {
-  // A window and its algorithms' scratch for each transport and kind of pages, the inputs of the
-  // check for all. Ranks that share memory may share two more windows of scratch.
+  // A window and its algorithms' scratch for each transport, the inputs of the check for
+  // all. Ranks that share memory may share two more windows of scratch.
   const auto largest = static_cast<double>(footprint.largest_bytes);
   const double window = static_cast<double>(footprint.window_bytes(Memory::host)) + largest;
   const double needed = (window * static_cast<double>(host_transports) +
@@ -105,12 +101,12 @@ std::vector<AllreducePlace> places_of(const TransportPlan& plan, const Allreduce
   for (const std::string& name : plan.names) {
     const bool host = name == "shared_memory" || (name == "mpi" && plan.mpi_memory == Memory::host);
     if (host) {
-      for (const Pages pages : options.pages) places.push_back({name, Memory::host, pages});
+      places.push_back({name, Memory::host});
     } else if (name != "nccl" || options.registrations.empty()) {
-      places.push_back({name, Memory::device, std::nullopt});
+      places.push_back({name, Memory::device});
     } else {
       for (const Registration one : options.registrations) {
-        places.push_back({name, Memory::device, std::nullopt, one});
+        places.push_back({name, Memory::device, one});
       }
     }
   }
@@ -130,7 +126,7 @@ std::vector<LaunchTransport> open_transports(const Ranks& ranks, const Transport
     try {
       transport.communicator =
           make_transport(ranks, place.transport, plan.mpi_memory, devices, place.registration);
-      if (place.pages) transport.communicator->set_pages(*place.pages);
+      if (place.memory == Memory::host) transport.communicator->set_pages(Pages::standard);
     } catch (const Unavailable& reason) {
       why_not = reason.what();
     }
@@ -162,25 +158,6 @@ class MarkedMeanwhile {
   CallMarks* before_;
 };
 
-/// Collective: the rank with the fewest; empty where some rank cannot tell.
-std::optional<double> least_huge_share(Communicator& data, const AllreduceBuffers& buffers) {
-  constexpr double kUnknown = -1;
-  const double mine = huge_page_share(buffers.all()).value_or(kUnknown);
-  const double least = std::ranges::min(all_gather(data, mine));
-  return least == kUnknown ? std::nullopt : std::optional(least);
-}
-
-/// Throws Unavailable, on all ranks, where huge pages were asked for and there are none.
-void require_pages(const LaunchTransport& transport, Communicator& host) {
-  if (transport.place.pages != Pages::huge || transport.huge_share.value_or(1) > 0) return;
-  const bool shared = transport.place.transport == "shared_memory";
-  std::string why = "this system gave none";
-  for (const std::string& of_rank : all_gather(host, why_no_huge_pages(shared))) {
-    if (!of_rank.empty()) why = of_rank;
-  }
-  fail<Unavailable>("no huge pages for transport {}: {}", transport.place.transport, why);
-}
-
 }  // namespace
 
 void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint,
@@ -194,10 +171,6 @@ void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint
       const MarkedMeanwhile marked(data, host.marks());
       transport.buffers = std::make_unique<AllreduceBuffers>(data, footprint);
       transport.registered = data.registration();
-      if (transport.place.pages) {
-        transport.huge_share = least_huge_share(data, *transport.buffers);
-        require_pages(transport, data);
-      }
     } catch (const Unavailable& reason) {
       why_not = reason.what();
     }

@@ -37,8 +37,7 @@ struct AllreduceFootprint {
   bool cold = false;
   std::size_t cold_bytes = 0;  // to walk through when cold; 0: four times the last-level cache
 
-  /// In huge pages: whole ones, and as many as are worth asking for.
-  std::size_t window_bytes(Memory memory, std::optional<Pages> pages = std::nullopt) const;
+  std::size_t window_bytes(Memory memory) const;
   /// At least so many bytes of buffers are used in turn; 0 unless cold.
   std::size_t walk_bytes(Memory memory) const;
 };
@@ -77,25 +76,22 @@ void require_memory(const AllreduceFootprint& footprint, std::size_t host_transp
 
 struct LaunchTransport {
   AllreducePlace place;
-  std::optional<double> huge_share;  // of its buffers' bytes on the rank with the fewest, of 1
-  std::string registered;            // how NCCL was told of them; empty: no NCCL, or no buffers
-  bool shares_devices = false;       // some device has several ranks: emulated
-  std::string why_not;               // empty: it works
+  std::string registered;       // how NCCL was told of them; empty: no NCCL, or no buffers
+  bool shares_devices = false;  // some device has several ranks: emulated
+  std::string why_not;          // empty: it works
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<AllreduceBuffers> buffers;  // goes before the communicator
 };
 
-/// Collective, on those `devices`. In the plan's order, on host memory
-/// one for each kind of pages, with NCCL one for each registration; those that cannot work are left
-/// out unless they were asked for by name. Throws JointRefusal for a registration where there is no
-/// NCCL to be told.
+/// Collective, on those `devices`. In the plan's order, with NCCL one for each registration, on the
+/// host in pages as any program has them; those that cannot work are left out unless they were
+/// asked for by name. Throws JointRefusal for a registration where there is no NCCL to be told.
 std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
                                              const AllreduceOptions& options,
                                              const RankDevices& devices);
 
 /// Collective over all ranks, of which `host` is the communicator: the window of each transport
-/// that works. One whose huge pages were not given cannot work: nothing else is measured under
-/// their name.
+/// that works.
 void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint,
               Communicator& host);
 

@@ -22,7 +22,6 @@ constexpr std::array<std::string_view, 3> kFormats{"table", "csv", "json"};
 constexpr std::array<std::string_view, 3> kMemories{"auto", "host", "device"};
 constexpr std::array<std::string_view, 3> kPlacements{"in_place", "out_of_place", "both"};
 constexpr std::array<std::string_view, 3> kModes{"isolated", "pipelined", "both"};
-constexpr std::array<Pages, 2> kPages{Pages::standard, Pages::huge};
 constexpr std::array<std::string_view, 2> kOrders{"ascending", "shuffled"};
 
 std::string list_of_names() {
@@ -149,12 +148,6 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
   const Heading method(app, kMethod);
   add_choice(app, "--memory", options.memory, kMemories,
              "host, device, or auto: device for nccl and cuda_ipc");
-  list(
-      "--pages", options.pages, "default",
-      [](const std::string& word) { return named("--pages", "kind of pages", word, kPages); },
-      with_names({"all"}, kPages),
-      "of buffers in host memory: default, as every program has them, huge (asked for with "
-      "madvise), both separated by a comma, or all");
   const auto registrations = [&options](const std::string& word) {
     options.registrations = named("--register", "registration", word, kRegistrations);
   };

@@ -40,16 +40,13 @@ struct AllreduceCase {
 struct AllreducePlace {
   std::string transport;
   Memory memory = Memory::host;
-  std::optional<Pages> pages;  // as asked for; empty: on a device, which has none to choose
   std::optional<Registration> registration = {};  // with NCCL, as asked for
 
-  /// `default`, `huge` or nothing, as in result files.
-  std::string_view pages_text() const { return pages ? name_of(*pages) : std::string_view(); }
   /// Who does not choose gets the local one.
   bool registered_as_ever() const {
     return registration.value_or(Registration::local) == Registration::local;
   }
-  /// "mpi", "mpi in huge pages" or "nccl --register 2": what goes without saying is not mentioned.
+  /// "mpi" or "nccl --register 2": what goes without saying is not mentioned.
   std::string described() const;
   bool operator==(const AllreducePlace&) const = default;
 };
@@ -96,7 +93,6 @@ struct AllreduceOptions {
   std::vector<const AllreduceAlgorithm*> algorithms;
   std::vector<std::string> transports;  // names, or `auto` or `all` alone
   MemoryChoice memory = MemoryChoice::automatic;
-  std::vector<Pages> pages;                 // of host memory
   std::vector<Registration> registrations;  // with NCCL; empty: as it can
   DeviceOptions devices;
   std::vector<DType> dtypes;

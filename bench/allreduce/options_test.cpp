@@ -104,7 +104,6 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
                                      {"--transport", "ucx"},
                                      {"--transport", "mpi,auto"},
                                      {"--memory", "gpu"},
-                                     {"--pages", "large"},
                                      {"-R", "3"},
                                      {"--register", "2", "--transport", "mpi"},
                                      {"--placement", "inplace"},
@@ -121,11 +120,8 @@ TEST(AllreduceOptions, RefuseWhatIsNotValid) {
 }
 
 TEST(AllreduceOptions, TakeLists) {
-  const AllreduceOptions options =
-      parsed({"-o", "all", "-d", "half,double", "--transport", "nccl,mpi", "--mode", "both",
-              "--placement", "both", "--pages", "huge,default"});
-  EXPECT_THAT(options.pages, ElementsAre(Pages::huge, Pages::standard));
-  EXPECT_THAT(parsed({"--pages", "all"}).pages, ElementsAre(Pages::standard, Pages::huge));
+  const AllreduceOptions options = parsed({"-o", "all", "-d", "half,double", "--transport",
+                                           "nccl,mpi", "--mode", "both", "--placement", "both"});
   EXPECT_EQ(options.ops.size(), kReduceOps.size());
   EXPECT_THAT(options.dtypes, ElementsAre(DType::float16, DType::float64));
   EXPECT_THAT(options.transports, ElementsAre("nccl", "mpi"));
@@ -133,20 +129,19 @@ TEST(AllreduceOptions, TakeLists) {
   EXPECT_THAT(options.in_place, ElementsAre(false, true));
 }
 
-TEST(AllreduceCase, IsNamedByItsPages) {
+TEST(AllreduceCase, KeepsTheNameOfItsPages) {
   AllreduceCase one;
   one.algorithm = &allreduce_named("ring");
   const auto name = [&](const AllreducePlace& place) { return canonical(one, place, {}); };
-  EXPECT_THAT(name({"mpi", Memory::host, Pages::standard}), HasSubstr(" pages=default "));
-  EXPECT_THAT(name({"mpi", Memory::host, Pages::huge}), HasSubstr(" pages=huge "));
-  const std::string on_device = name({"nccl", Memory::device, {}});
+  EXPECT_THAT(name({"mpi", Memory::host}), HasSubstr(" memory=host pages=default dtype="));
+  const std::string on_device = name({"nccl", Memory::device});
   EXPECT_EQ(on_device.find("pages"), std::string::npos) << "a device's memory has none to choose";
 }
 
 TEST(AllreduceCase, IsNamedByItsRegistrationUnlessThatIsTheUsualOne) {
   AllreduceCase one;
   one.algorithm = &allreduce_named("native");
-  AllreducePlace place{"nccl", Memory::device, {}};
+  AllreducePlace place{"nccl", Memory::device};
   const std::string unnamed = canonical(one, place, {});
   EXPECT_EQ(unnamed.find("register"), std::string::npos) << "as before there was a choice";
   EXPECT_EQ(place.described(), "nccl");

@@ -14,15 +14,16 @@
 namespace scalebench {
 
 std::string AllreducePlace::described() const {
-  std::string text = transport + (pages == Pages::huge ? " in huge pages" : "");
+  std::string text = transport;
   if (!registered_as_ever()) text += fmt::format(" --register {}", name_of(*registration));
   return text;
 }
 
 std::string canonical(const AllreduceCase& one, const AllreducePlace& place,
                       const AllreduceMethod& method) {
-  std::string chosen = place.pages ? fmt::format(" pages={}", name_of(*place.pages)) : "";
-  // What there was before there was a choice keeps its name.
+  // What has been measured keeps its name: buffers on the host are in pages that nothing asks for,
+  // and NCCL is told of them as it can be.
+  std::string chosen = place.memory == Memory::host ? " pages=default" : "";
   if (!place.registered_as_ever()) {
     chosen += fmt::format(" register={}", name_of(*place.registration));
   }

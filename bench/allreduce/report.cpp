@@ -50,22 +50,14 @@ std::string burst_note(const AllreduceCase& one, int nodes) {
   return fmt::format("{}: the emulated one lets {:.0f} bytes pass at once", kBurstNote, burst);
 }
 
-/// What the result says of itself, what was put into it on purpose, whether its pages are not all
-/// that was asked for, and whether a link that is emulated was the limit.
-std::string note_of(const AllreduceCase& one, const LaunchTransport& transport,
-                    const AllreduceResult& result, const AllreduceRowContext& context) {
-  constexpr double kNearlyAll = 0.999;
+/// What the result says of itself, what was put into it on purpose, and whether a link that is
+/// emulated was the limit.
+std::string note_of(const AllreduceCase& one, const AllreduceResult& result,
+                    const AllreduceRowContext& context) {
   std::vector<std::string> notes;
   if (!result.note.empty()) notes.push_back(result.note);
   if (context.method.slower > 0) {
     notes.push_back(fmt::format("{}slower={}", kInjectedNote, context.method.slower));
-  }
-  if (result.status == "ok" && transport.place.pages == Pages::huge &&
-      transport.huge_share.value_or(0) < kNearlyAll) {
-    notes.push_back(
-        transport.huge_share
-            ? fmt::format("{:.1f} % of the buffers are in huge pages", 100 * *transport.huge_share)
-            : "the system does not say whether the huge pages were given");
   }
   const std::string burst = burst_note(one, context.topology.nodes());
   if (result.status == "ok" && !burst.empty()) notes.push_back(burst);
@@ -105,10 +97,9 @@ ResultRow row_of(const AllreduceRowContext& context, const AllreduceCase& one,
                  const LaunchTransport& transport, const AllreduceResult& result) {
   ResultRow row = context.recorder.case_row(canonical(one, transport.place, context.method));
   if (transport.shares_devices) row.set("origin", kEmulated);
-  row.set("status", result.status).set("note", note_of(one, transport, result, context));
+  row.set("status", result.status).set("note", note_of(one, result, context));
   row.set("algorithm", one.algorithm->name).set("transport", transport.place.transport);
   row.set("memory", name_of(transport.place.memory)).set("dtype", name_of(one.dtype));
-  row.set("pages", transport.place.pages_text());
   const std::optional<Registration> asked = transport.place.registration;
   row.set("register", asked ? name_of(*asked) : transport.registered);
   row.set("op", name_of(one.op)).set("placement", one.placement());
@@ -139,9 +130,8 @@ namespace {
 // Our own table: nccl-tests' columns with algorithm and transport, and the interval beside the
 // time.
 
-/// ",huge" or, as the option's letter, ",R2": what has no column of its own, where it was chosen.
+/// As the option's letter, ",R2": what has no column of its own, where it was chosen.
 std::string how_of_buffers(const ResultRow& row) {
-  if (row.get("pages") == name_of(Pages::huge)) return ",huge";
   const std::string& registration = row.get("register");
   const bool usual = registration.empty() || registration == name_of(Registration::local);
   return usual ? "" : ",R" + registration;

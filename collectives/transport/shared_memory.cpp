@@ -54,10 +54,10 @@ void fetch_to_write(const void* line) {
 }
 
 /// Collective. Every rank makes a segment of that size and maps those of its host's other ranks.
-SharedSegments make_shared(Communicator& control, std::size_t bytes, Pages pages,
+SharedSegments make_shared(Communicator& control, std::size_t bytes,
                            Mapped mapped = Mapped::whole) {
   std::string problem;
-  SharedSegments shared = share_segments(control, bytes, problem, pages, mapped);
+  SharedSegments shared = share_segments(control, bytes, problem, mapped);
   for (const std::string& said : all_gather(control, problem)) {
     if (!said.empty()) fail<Unavailable>("transport shared_memory: {}", said);
   }
@@ -115,7 +115,7 @@ class SharedMemoryCommunicator final : public Communicator {
     // Of all mailboxes of a host, which grow with the square of its ranks, a rank uses few: its own
     // to and from those it exchanges with, which it does while warming up.
     board_ = make_shared(control_, sizeof(Board) + local_ranks_.size() * sizeof(Mailbox),
-                         Pages::standard, Mapped::on_use);
+                         Mapped::on_use);
     control_.barrier();
   }
 
@@ -183,8 +183,7 @@ class SharedMemoryCommunicator final : public Communicator {
 
   Window window(std::size_t count, DType dtype) override {
     const std::size_t bytes = std::max<std::size_t>(count * size_of(dtype), 1);
-    const auto shared = std::make_shared<SharedSegments>(
-        make_shared(control_, bytes, pages().value_or(Pages::standard)));
+    const auto shared = std::make_shared<SharedSegments>(make_shared(control_, bytes));
     control_.barrier();
     windows_->insert(shared->base_of_rank, rank(), bytes);
     const Span span{shared->own.data(), count, dtype, Memory::host};

@@ -127,33 +127,6 @@ TEST(SharedMemoryCommunicator, LeavesNoDescriptorOpen) {
   EXPECT_EQ(count(), before);
 }
 
-TEST(SharedMemoryCommunicator, HugePagesAreTheSameMemory) {
-  const auto mpi = make_mpi_communicator();
-  const auto shared = make_shared_memory_communicator(*mpi);
-  shared->set_pages(Pages::huge);
-  // Not a whole number of huge pages, nor of standard ones.
-  const Window window = shared->window((std::size_t{5} << 18U) + 3, DType::int32);
-  const auto begin = reinterpret_cast<std::uintptr_t>(window.span.data);
-  EXPECT_EQ(begin % kHugePageBytes, 0U);
-  const auto mine = window.span.as<std::int32_t>();
-  EXPECT_TRUE(std::ranges::all_of(mine, [](std::int32_t value) { return value == 0; }));
-  mine.front() = shared->rank() + 1;
-  mine.back() = -shared->rank() - 1;
-  shared->barrier();
-  for (int rank = 0; rank < shared->size(); ++rank) {
-    const auto theirs = shared->peer(window.span, rank)->as<std::int32_t>();
-    EXPECT_EQ(theirs.front(), rank + 1);
-    EXPECT_EQ(theirs.back(), -rank - 1);
-  }
-  // Given or not, the system's word for it fits what it gave.
-  const auto share = huge_page_share(window.span);
-  ASSERT_TRUE(share.has_value());
-  if (!why_no_huge_pages(true).empty()) {
-    EXPECT_EQ(*share, 0);
-  }
-  shared->barrier();
-}
-
 TEST(SharedMemoryCommunicator, AllRanksHearThatThereIsNotEnough) {
   const auto mpi = make_mpi_communicator();
   const auto shared = make_shared_memory_communicator(*mpi);

@@ -20,16 +20,6 @@
 
 namespace scalebench {
 
-namespace {
-
-std::byte* page_aligned(std::byte* end) {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t over = reinterpret_cast<std::uintptr_t>(end) % page;
-  return over == 0 ? end : end + (page - over);
-}
-
-}  // namespace
-
 /// From one rank to another, in the sender's segment: at most one piece is on its way, since its
 /// sender waits for it. Each half is written by one side only.
 struct Rendezvous::Slot {
@@ -140,7 +130,7 @@ void Rendezvous::exchange(std::size_t out_bytes, int to, const Offer& offer, std
   }
 }
 
-SharedSegment::SharedSegment(std::size_t bytes, Pages pages, Mapped mapped) : bytes_(bytes) {
+SharedSegment::SharedSegment(std::size_t bytes, Mapped mapped) : bytes_(bytes) {
   // Asked first: Linux would take memory until there is none, and then kill the process.
   if (bytes > host_bytes_available()) {
     fail("out of shared memory: {} bytes asked for, {} available", bytes, host_bytes_available());
@@ -151,13 +141,12 @@ SharedSegment::SharedSegment(std::size_t bytes, Pages pages, Mapped mapped) : by
     if (ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) {
       fail("out of shared memory: {} bytes asked for: {}", bytes, std::strerror(errno));
     }
-    if (pages == Pages::standard) fill();
-    map(pages, mapped);
-    if (pages == Pages::huge) fill();
+    fill();
+    map(mapped);
   });
 }
 
-SharedSegment::SharedSegment(const SegmentName& name, std::size_t bytes, Pages pages, Mapped mapped)
+SharedSegment::SharedSegment(const SegmentName& name, std::size_t bytes, Mapped mapped)
     : bytes_(bytes) {
   const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.descriptor);
   descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -166,7 +155,7 @@ SharedSegment::SharedSegment(const SegmentName& name, std::size_t bytes, Pages p
   }
   give_up_unless([&] {
     require_same(name);
-    map(pages, mapped);
+    map(mapped);
   });
   close_descriptor();
 }
@@ -226,37 +215,10 @@ void SharedSegment::fill() {
   }
 }
 
-void SharedSegment::map(Pages pages, Mapped mapped) {
-  constexpr int kAccess = PROT_READ | PROT_WRITE;
-  void* address = MAP_FAILED;
-  if (pages == Pages::standard) {
-    const int populate = mapped == Mapped::whole ? MAP_POPULATE : 0;
-    address = mmap(nullptr, bytes_, kAccess, MAP_SHARED | populate, descriptor_, 0);
-  } else {
-    // A place in which one that begins with a huge page fits; what is left around it is given back.
-    const std::size_t room = bytes_ + kHugePageBytes;
-    void* reserved = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (reserved != MAP_FAILED) {
-      auto* const begin = static_cast<std::byte*>(reserved);
-      const std::size_t misfit = reinterpret_cast<std::uintptr_t>(begin) % kHugePageBytes;
-      std::byte* const place = begin + (misfit == 0 ? 0 : kHugePageBytes - misfit);
-      address = mmap(place, bytes_, kAccess, MAP_SHARED | MAP_FIXED, descriptor_, 0);
-      std::byte* const end = page_aligned(place + bytes_);
-      if (address == MAP_FAILED) {
-        munmap(begin, room);
-      } else {
-        if (place > begin) munmap(begin, static_cast<std::size_t>(place - begin));
-        if (end < begin + room) munmap(end, static_cast<std::size_t>(begin + room - end));
-          // Huge pages come only by way of a mapping that asks for them before any page is there.
-          // Linux before 5.14 cannot bring them ahead of use; they then turn out to be standard
-          // ones.
-#if defined(MADV_HUGEPAGE) && defined(MADV_POPULATE_WRITE)
-        static_cast<void>(madvise(address, bytes_, MADV_HUGEPAGE));
-        static_cast<void>(madvise(address, bytes_, MADV_POPULATE_WRITE));
-#endif
-      }
-    }
-  }
+void SharedSegment::map(Mapped mapped) {
+  const int populate = mapped == Mapped::whole ? MAP_POPULATE : 0;
+  void* address =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | populate, descriptor_, 0);
   if (address == MAP_FAILED) {
     fail("cannot map {} bytes of shared memory: {}", bytes_, std::strerror(errno));
   }
@@ -264,7 +226,7 @@ void SharedSegment::map(Pages pages, Mapped mapped) {
 }
 
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
-                              Pages pages, Mapped mapped) {
+                              Mapped mapped) {
   SharedSegments shared;
   const std::vector<int> node = control.topology().node_of_rank;
   const auto me = static_cast<std::size_t>(control.rank());
@@ -278,7 +240,7 @@ SharedSegments share_segments(Communicator& control, std::size_t bytes, std::str
   });
   control.barrier();  // nobody takes memory while others still look at how much there is
   if (problem.empty()) {
-    problem = problem_of([&] { shared.own = SharedSegment(bytes, pages, mapped); });
+    problem = problem_of([&] { shared.own = SharedSegment(bytes, mapped); });
   }
   const std::vector<SegmentName> all = all_gather_as_is(control, std::vector{shared.own.name()});
   for (std::size_t rank = 0; rank < node.size() && problem.empty(); ++rank) {
@@ -287,7 +249,7 @@ SharedSegments share_segments(Communicator& control, std::size_t bytes, std::str
       shared.base_of_rank.back() = shared.own.data();
     } else if (node[rank] == node[me] && all[rank].descriptor >= 0) {  // below: that rank says why
       problem = problem_of([&] {
-        shared.of_peers.emplace_back(all[rank], bytes, pages, mapped);
+        shared.of_peers.emplace_back(all[rank], bytes, mapped);
         shared.base_of_rank.back() = shared.of_peers.back().data();
       });
     }

@@ -36,14 +36,11 @@ class SharedSegment {
  public:
   SharedSegment() = default;
   /// Zeroed memory of this process, all of it really there. Throws Error with the bytes asked for
-  /// when there is not enough. Huge pages are asked for, and may be refused without a word:
-  /// huge_page_share() tells.
-  explicit SharedSegment(std::size_t bytes, Pages pages = Pages::standard,
-                         Mapped mapped = Mapped::whole);
+  /// when there is not enough.
+  explicit SharedSegment(std::size_t bytes, Mapped mapped = Mapped::whole);
   /// The segment of `bytes` that another process has told this one of. Throws Error when this
   /// process may not open it, and when what it finds there is another file or has another size.
-  SharedSegment(const SegmentName& name, std::size_t bytes, Pages pages = Pages::standard,
-                Mapped mapped = Mapped::whole);
+  SharedSegment(const SegmentName& name, std::size_t bytes, Mapped mapped = Mapped::whole);
   ~SharedSegment();
   SharedSegment(SharedSegment&& other) noexcept { swap(other); }
   SharedSegment& operator=(SharedSegment&& other) noexcept {
@@ -60,7 +57,7 @@ class SharedSegment {
 
  private:
   void require_same(const SegmentName& name) const;
-  void map(Pages pages, Mapped mapped);
+  void map(Mapped mapped);
   /// Makes sure that all of it is really there.
   void fill();
   void let_go();
@@ -85,9 +82,9 @@ struct SharedSegments {
 
 /// Collective: every rank makes a segment of that size and maps those of its host's other ranks.
 /// `problem`: why this rank could not, else empty. Until all are known to have done it, the own
-/// descriptor stays open. Huge pages are always mapped as a whole.
+/// descriptor stays open.
 SharedSegments share_segments(Communicator& control, std::size_t bytes, std::string& problem,
-                              Pages pages = Pages::standard, Mapped mapped = Mapped::whole);
+                              Mapped mapped = Mapped::whole);
 
 /// Collective: whether the threads that are ranks of this one's host cannot all have a processor of
 /// their own. Who waits for a rank that cannot run meanwhile has to give its own away.

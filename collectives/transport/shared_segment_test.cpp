@@ -97,11 +97,9 @@ constexpr std::size_t kSegmentBytes = std::size_t{64} << 10U;
 
 TEST(SharedSegment, IsWhatItsOwnerToldOf) {
   const Owner owner(kSegmentBytes);
-  for (const Pages pages : {Pages::standard, Pages::huge}) {
-    const SharedSegment first(owner.names[0], kSegmentBytes, pages);
-    EXPECT_EQ(first.data()[0], std::byte{42});
-    EXPECT_EQ(SharedSegment(owner.names[1], kSegmentBytes, pages).data()[0], std::byte{0});
-  }
+  const SharedSegment first(owner.names[0], kSegmentBytes);
+  EXPECT_EQ(first.data()[0], std::byte{42});
+  EXPECT_EQ(SharedSegment(owner.names[1], kSegmentBytes).data()[0], std::byte{0});
 }
 
 /// Of the mapping that begins there: what of it is in this process's own memory, in KiB.
@@ -120,8 +118,8 @@ TEST(SharedSegment, HasAllOfItsPagesMappedAtOnceOrAsTheyAreUsed) {
   const Owner owner(kSegmentBytes);
   const SharedSegment whole(owner.names[0], kSegmentBytes);
   EXPECT_EQ(resident_kib(whole.data()), kSegmentBytes >> 10U);
-  const SharedSegment mine(kSegmentBytes, Pages::standard, Mapped::on_use);
-  const SharedSegment theirs(owner.names[1], kSegmentBytes, Pages::standard, Mapped::on_use);
+  const SharedSegment mine(kSegmentBytes, Mapped::on_use);
+  const SharedSegment theirs(owner.names[1], kSegmentBytes, Mapped::on_use);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   for (const SharedSegment* some : {&mine, &theirs}) {
     EXPECT_EQ(resident_kib(some->data()), 0U);

@@ -185,8 +185,7 @@ class ThreadCommunicator final : public Communicator {
   bool pending(int from) override { return hub_.pending(from, rank_); }
 
   Window window(std::size_t count, DType dtype) override {
-    const auto buffer =
-        std::make_shared<Buffer>(count, dtype, Memory::host, pages().value_or(Pages::huge));
+    const auto buffer = std::make_shared<Buffer>(count, dtype);
     const Span span = buffer->span();
     if (span.empty()) return {span, buffer};
     windows_->insert(hub_.all_gather(rank_, span.data), rank_, span.bytes());

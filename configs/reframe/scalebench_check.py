@@ -10,7 +10,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
 STARTED_IN = os.getcwd()  # a test runs in its stage folder, and paths are typed here
-HOW = ("memory", "dtype", "op", "placement", "mode", "cache", "pages", "register")
+HOW = ("memory", "dtype", "op", "placement", "mode", "cache", "register")
 CASE = ("algorithm", "transport", *HOW, "size_bytes", "ranks", "nodes")
 
 

@@ -12,22 +12,19 @@ from unittest import mock
 
 import compare_mpi
 
-HEADER = "transport,pages,algorithm,size_bytes,status,seconds_median,busbw_gb_per_s,bound_busbw_gb_per_s\n"
+HEADER = "transport,algorithm,size_bytes,status,seconds_median,busbw_gb_per_s,bound_busbw_gb_per_s\n"
 
 
 def made_start(folder: Path, native: float, direct: float, ring: float = 0.0) -> Path:
     folder.mkdir(parents=True)
     rows = [
-        f"mpi,default,native,1048576,ok,{native},,",
-        "shared_memory,default,native,1048576,skipped,,,",
-        f"shared_memory,default,direct,1048576,ok,{direct},5,10",
-        f"shared_memory,default,one_shot,1048576,ok,{2 * direct},2.5,10",
-        f"mpi,huge,native,1048576,ok,{native / 2},5,15",
-        "shared_memory,huge,direct,1048576,skipped,,,",
+        f"mpi,native,1048576,ok,{native},,",
+        "shared_memory,native,1048576,skipped,,,",
+        f"shared_memory,direct,1048576,ok,{direct},5,10",
+        f"shared_memory,one_shot,1048576,ok,{2 * direct},2.5,10",
     ]
     if ring:
-        rows.append(f"mpi,default,ring,1048576,ok,{ring},,")
-        rows.append(f"mpi,huge,ring,1048576,ok,{ring},,")
+        rows.append(f"mpi,ring,1048576,ok,{ring},,")
     (folder / "allreduce.csv").write_text(HEADER + "\n".join(rows) + "\n", encoding="utf-8")
     return folder
 
@@ -48,7 +45,7 @@ class CompareMpi(unittest.TestCase):
         ):
             comparison.add(setting, made_start(self.folder / str(number), native, direct))
         comparison.add(compare_mpi.RING, made_start(self.folder / "ring", 9e-4, 1e-4, 6e-4))
-        row, huge = comparison.rows()
+        (row,) = comparison.rows()
         self.assertEqual(row["algorithm"], "direct")
         self.assertEqual(row["ratio_as_installed"], "6.00")
         self.assertEqual((row["best_setting"], row["ratio_best_setting"]), ("coll sm", "4.00"))
@@ -57,16 +54,6 @@ class CompareMpi(unittest.TestCase):
         one_shot = compare_mpi.Comparison("one_shot")
         one_shot.add("as installed", self.folder / "0")
         self.assertEqual(one_shot.rows()[0]["ratio_as_installed"], "4.00")
-        self.assertEqual((row["pages"], row["shared_memory_pages"]), ("default", "default"))
-        self.assertEqual((huge["pages"], huge["shared_memory_pages"]), ("huge", "default"), "there are no others")
-        self.assertEqual((huge["ratio_as_installed"], huge["ratio_best_setting"]), ("3.00", "2.00"))
-        self.assertEqual(huge["ratio_ring"], "0.75")
-
-    def test_refuses_other_pages(self) -> None:
-        with redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit) as end:
-            compare_mpi.arguments_of(["--out", str(self.folder / "new"), "--pages", "default,large"])
-        self.assertEqual(end.exception.code, 2)
-        self.assertIn("--pages 'large': valid: default, huge", said.getvalue())
 
     def test_refuses_a_folder_that_exists(self) -> None:
         with redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit) as end:

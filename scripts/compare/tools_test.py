@@ -39,8 +39,8 @@ NCCL = """# nThread 1 nGpus 1 minBytes 4096 maxBytes 8192 step: 2(factor) warmup
 """
 
 
-def leg(ours: bool, pages: str = "", tool: str = "osu_allreduce") -> Leg:
-    return Leg(tool, pages, ours, [], compare_tools.osu_times)
+def leg(ours: bool) -> Leg:
+    return Leg("osu_allreduce", ours, [], compare_tools.osu_times)
 
 
 class WhatToolsPrint(unittest.TestCase):
@@ -78,7 +78,7 @@ class WhatToolsPrint(unittest.TestCase):
 
 class Comparing(unittest.TestCase):
     def test_ratios_are_of_one_start(self) -> None:
-        theirs, ours = leg(False), leg(True, "default")
+        theirs, ours = leg(False), leg(True)
         starts = [
             {theirs: {(OUT_OF_PLACE, 64): a}, ours: {(OUT_OF_PLACE, 64): b}}
             for a, b in ((2.0, 1.0), (3.0, 3.0), (40.0, 10.0))  # in a slow moment, both are slow
@@ -88,16 +88,14 @@ class Comparing(unittest.TestCase):
         self.assertEqual((row["ratio"], row["ratio_low"], row["ratio_high"]), ("2.000", "1.000", "4.000"))
         self.assertEqual((row["theirs_us"], row["ours_us"], row["starts"]), ("3.00", "3.00", "3"))
 
-    def test_each_kind_of_pages_has_its_row_and_lone_sizes_none(self) -> None:
-        theirs, ours, huge = leg(False), leg(True, "default"), leg(True, "huge")
+    def test_each_size_has_its_row_and_lone_sizes_none(self) -> None:
+        theirs, ours = leg(False), leg(True)
         start = {
-            theirs: {(OUT_OF_PLACE, 64): 2.0, (OUT_OF_PLACE, 128): 3.0},
-            ours: {(OUT_OF_PLACE, 64): 2.0},
-            huge: {(OUT_OF_PLACE, 64): 1.0, (OUT_OF_PLACE, 256): 1.0},
+            theirs: {(OUT_OF_PLACE, 64): 2.0, (OUT_OF_PLACE, 96): 2.0, (OUT_OF_PLACE, 128): 3.0},
+            ours: {(OUT_OF_PLACE, 64): 2.0, (OUT_OF_PLACE, 96): 1.0, (OUT_OF_PLACE, 256): 1.0},
         }
-        rows = compare_tools.summary_rows([theirs, ours, huge], [start], 2)
-        self.assertEqual([(row["pages"], row["size_bytes"], row["ratio"]) for row in rows],
-                         [("default", "64", "1.000"), ("huge", "64", "2.000")])  # fmt: skip
+        rows = compare_tools.summary_rows([theirs, ours], [start], 2)
+        self.assertEqual([(row["size_bytes"], row["ratio"]) for row in rows], [("64", "1.000"), ("96", "2.000")])
         with redirect_stdout(io.StringIO()) as said:
             compare_tools.print_table(rows)
         self.assertIn("# 1 of 2 medians agree within 10%", said.getvalue())
@@ -128,7 +126,6 @@ class Programs(unittest.TestCase):
         self.assertIn("is larger than -e", self.refusal("--osu", here, "-b", "2M", "-e", "1M"))
         self.assertIn("'4X' is no size", self.refusal("--osu", here, "-b", "4X"))
         self.assertIn("at least 2", self.refusal("--osu", here, "--ranks", "1"))
-        self.assertIn("must be default, huge or both", self.refusal("--osu", here, "--pages", "large"))
 
     def test_a_folder_without_sources_is_said(self) -> None:
         argv = ["--osu", str(self.folder), "--programs", str(self.bin), "--out", str(self.folder / "out")]
@@ -170,15 +167,14 @@ class Programs(unittest.TestCase):
         self.addCleanup(os.environ.__setitem__, "PATH", path)
         out = self.folder / "out"
         argv = ["--osu", str(self.folder / "source"), "--programs", str(self.bin), "--starts", "2",
-                "--pages", "both", "--build", str(self.folder / "build"), "--out"]  # fmt: skip
+                "--build", str(self.folder / "build"), "--out"]  # fmt: skip
         with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
             self.assertEqual(compare_tools.main([*argv, str(out)]), 0)
         with open(out / "compare_tools.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        self.assertEqual([(row["pages"], row["size_bytes"], row["ratio"]) for row in rows],
-                         [("default", "4096", "0.900"), ("huge", "4096", "0.900")])  # fmt: skip
+        self.assertEqual([(row["size_bytes"], row["ratio"]) for row in rows], [("4096", "0.900")])
         with open(out / "samples.csv", newline="", encoding="utf-8") as file:
-            self.assertEqual(len(list(csv.DictReader(file))), 2 * (2 + 1 + 1))
+            self.assertEqual(len(list(csv.DictReader(file))), 2 * (2 + 1))
         self.program("bin/bench_allreduce", OURS, code=4)
         with redirect_stderr(io.StringIO()) as said, redirect_stdout(io.StringIO()):
             self.assertEqual(compare_tools.main([*argv, str(self.folder / "failed")]), 3)

@@ -16,6 +16,7 @@ WITHOUT = {
     ("", "run_id"): NAMES,
     ("", "case_id"): "a hash of the parameters, by which rows are found here",
     ("", "note"): "words",
+    ("allreduce.csv", "pages"): "what older runs say of all of their buffers in host memory",
     ("summary.csv", "trust"): "words, of what scaling.csv says",
 }
 
@@ -25,7 +26,7 @@ def is_difference(table: str, column: str) -> bool:
 
 
 SHARED = "run_id case_id origin".split()
-EXCHANGE = "algorithm transport memory dtype op placement mode cache pages register size_bytes ranks nodes".split()
+EXCHANGE = "algorithm transport memory dtype op placement mode cache register size_bytes ranks nodes".split()
 TRAINING = "model gradient_sync allreduce transport device dataset scaling global_batch batch ranks nodes".split()
 
 COPIED = {

@@ -16,7 +16,7 @@ COEFFICIENTS = ("alpha_seconds", "beta_seconds_per_byte", "gamma_seconds_per_byt
 
 def words_of(row: Row, columns: str, named: str) -> list[str]:
     """Of the cells that there are those, and `named` ones with their names."""
-    return [row[name] for name in columns.split() if row[name]] + [f"{name}={row[name]}" for name in named.split() if row[name]]
+    return [row[name] for name in columns.split() if row[name]] + [f"{name}={row[name]}" for name in named.split() if row.get(name)]
 
 
 def check_fits(run: Run, seconds: Seconds) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from view.rows import Row
 
 # How an allreduce was run, beside its algorithm, size and ranks.
-ALLREDUCE = ("transport", "memory", "dtype", "op", "placement", "mode", "cache", "pages", "register", "nodes")
+ALLREDUCE = ("transport", "memory", "dtype", "op", "placement", "mode", "cache", "register", "nodes")
 # How a workload was trained, beside the number of ranks.
 STRATEGY = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout", "twin")
 
@@ -37,8 +37,7 @@ def in_words(column: str, cell: str) -> str:
     """'2 hosts' for a 2 in the column `nodes`; most cells are words."""
     if column in COUNTED:
         return f"{cell} {COUNTED[column]}{'' if cell == '1' else 's'}"
-    forms = {"register": f"register {cell}", "pages": f"{cell} pages"}
-    return forms.get(column, cell)
+    return f"register {cell}" if column == "register" else cell
 
 
 def apart(rows: Sequence[Row], columns: Sequence[str] = ("device", "dataset")) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ class ShortNamesTest(unittest.TestCase):
         self.assertEqual(self.names(cache=("warm", "cold")), ["mpi · warm", "mpi · cold"])
         self.assertEqual(self.names(nodes=("1", "2"), op=("sum", "sum")), ["mpi · 1 host", "mpi · 2 hosts"])
         self.assertEqual(self.names(register=("0", "2")), ["mpi · register 0", "mpi · register 2"])
-        self.assertEqual(self.names(pages=("default", "huge")), ["mpi · default pages", "mpi · huge pages"])
 
     def test_steps_on_several_hosts_and_threads(self) -> None:
         names = short_names([("cpu", "1", "1"), ("cpu", "4", "2")], ("device", "threads", "nodes"))

@@ -116,10 +116,10 @@ SamplesByKey samples_of(const LaunchRows& launch) {
 /// What cells are sorted by: launches are shuffled, but a table is read from its parameters down to
 /// N, the size and the rank.
 std::vector<std::pair<double, std::string>> order_of(const ResultRow& row) {
-  constexpr std::array<std::string_view, 20> kOrder{
-      "model", "transport",    "memory",     "dtype",         "op",        "placement", "mode",
-      "cache", "pages",        "register",   "scaling",       "dataset",   "ranks",     "nodes",
-      "batch", "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
+  constexpr std::array<std::string_view, 19> kOrder{
+      "model",        "transport",  "memory",        "dtype",     "op",    "placement", "mode",
+      "cache",        "register",   "scaling",       "dataset",   "ranks", "nodes",     "batch",
+      "global_batch", "size_bytes", "gradient_sync", "algorithm", "rank"};
   std::vector<std::pair<double, std::string>> order;
   for (const std::string_view column : kOrder) {
     const std::string text = text_in(row, column);

@@ -79,9 +79,7 @@ TEST(Cell, IsCalledByWhatTellsItFromOthers) {
   row.set("algorithm", "ring").set("transport", "mpi").set("dtype", "float").set("op", "sum");
   row.set("placement", "out_of_place").set("size_bytes", 65536).set("ranks", 4);
   EXPECT_EQ(label_of(row), "allreduce ring mpi out_of_place 64 KiB N=4");
-  EXPECT_EQ(label_of(row.set("pages", "default")), "allreduce ring mpi out_of_place 64 KiB N=4");
-  EXPECT_EQ(label_of(row.set("pages", "huge")), "allreduce ring mpi out_of_place huge 64 KiB N=4");
-  row.set("pages", "").set("transport", "nccl");
+  row.set("transport", "nccl");
   EXPECT_EQ(label_of(row.set("register", 1)), "allreduce ring nccl out_of_place 64 KiB N=4");
   EXPECT_EQ(label_of(row.set("register", 2)),
             "allreduce ring nccl out_of_place register 2 64 KiB N=4");

@@ -36,14 +36,14 @@ std::string injected_in(const ResultRow& row) {
 
 std::string label_of(const ResultRow& row) {
   std::vector<std::string> words{std::string(row.schema().bench())};
-  constexpr std::array<std::string_view, 12> kWords{
+  constexpr std::array<std::string_view, 11> kWords{
       "kernel", "algorithm", "model",     "gradient_sync", "allreduce", "transport",
-      "dtype",  "op",        "placement", "scaling",       "cache",     "pages"};
+      "dtype",  "op",        "placement", "scaling",       "cache"};
   for (const std::string_view column : kWords) {
     const std::string text = text_in(row, column);
     // What nearly every row has says nothing.
-    const bool usual = text.empty() || text == "float" || text == "sum" || text == "in_place" ||
-                       text == "warm" || text == "default";
+    const bool usual =
+        text.empty() || text == "float" || text == "sum" || text == "in_place" || text == "warm";
     if (!usual) words.push_back(text);
   }
   const auto add = [&](std::string_view column, std::string_view before) {
@@ -63,13 +63,13 @@ std::string label_of(const ResultRow& row) {
 namespace {
 
 /// A case file lacks most of these. Samples are those of an epoch: other work is another case.
-constexpr std::array<std::string_view, 30> kParameters{
+constexpr std::array<std::string_view, 29> kParameters{
     "kernel",    "algorithm", "model",   "gradient_sync", "allreduce",
     "transport", "memory",    "device",  "dtype",         "memory_format",
     "op",        "placement", "mode",    "cache",         "size_bytes",
     "threads",   "dataset",   "scaling", "global_batch",  "batch",
     "optimizer", "settings",  "samples", "share_of",      "target_accuracy",
-    "bytes",     "nodes",     "step",    "pages",         "register"};
+    "bytes",     "nodes",     "step",    "register"};
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -82,10 +82,6 @@ std::string parameter_in(const ResultRow& row, std::string_view column) {
   const bool usual = (may_be_one && text == "1") || (column == "step" && text == "eager");
   return usual ? std::string() : text;
 }
-
-/// What our programs do unless asked for else, and what an import does not say.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kUnsaid{
-    {{"pages", "default"}, {"memory_format", "contiguous"}}};
 
 }  // namespace
 
@@ -163,8 +159,8 @@ std::string key_without(const ResultRow& row, std::string_view across) {
   for (const std::string_view column : kParameters) {
     if (column == across) continue;
     const std::string text = parameter_in(row, column);
-    const bool unsaid =
-        std::ranges::find(kUnsaid, std::pair(column, std::string_view(text))) != kUnsaid.end();
+    // Our programs do so unless asked for else, and an import does not say it.
+    const bool unsaid = column == "memory_format" && text == "contiguous";
     key += '\n' + (unsaid ? std::string() : text);
   }
   return key + '\n' + text_in(row, "ranks");

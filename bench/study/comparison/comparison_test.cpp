@@ -217,12 +217,13 @@ std::size_t joined(ComparedRun a, ComparedRun b, const std::string& across) {
 }
 
 TEST(CellJoin, JoinsRunsThatDoNotSayTheUsual) {
-  const ResultRow epoch(epoch_schema()), allreduce(allreduce_schema());
-  EXPECT_EQ(
-      joined(run_saying(allreduce, {{"pages", "default"}}), run_saying(allreduce, {}), "device"),
-      1U);
-  EXPECT_EQ(joined(run_saying(allreduce, {{"pages", "huge"}}), run_saying(allreduce, {}), "device"),
-            0U);
+  const ResultRow epoch(epoch_schema()), throughput(throughput_schema());
+  const auto beside_none = [&](const char* format) {
+    return joined(run_saying(throughput, {{"memory_format", format}}), run_saying(throughput, {}),
+                  "device");
+  };
+  EXPECT_EQ(beside_none("contiguous"), 1U);
+  EXPECT_EQ(beside_none("channels_last"), 0U);
   EXPECT_EQ(joined(run_saying(epoch, {{"settings", "loader_threads=2"}}), run_saying(epoch, {}),
                    "device"),
             0U);
@@ -255,8 +256,8 @@ TEST(CellJoin, KeepsTheOriginsOfARunApart) {
 }
 
 TEST(CellJoin, LeavesOutWhatLacksTheColumn) {
-  auto run = run_saying(ResultRow(allreduce_schema()), {{"pages", "default"}});
-  keep_where(run.cells, "pages", {"default"});
+  auto run = run_saying(ResultRow(allreduce_schema()), {{"cache", "warm"}});
+  keep_where(run.cells, "cache", {"warm"});
   EXPECT_EQ(run.cells.size(), 1U);
   keep_where(run.cells, "settings", {"loader_threads=2"});
   EXPECT_TRUE(run.cells.empty()) << "an allreduce loads nothing";

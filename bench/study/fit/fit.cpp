@@ -87,7 +87,6 @@ constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
     {"placement", &FitCase::placement},
     {"mode", &FitCase::mode},
     {"cache", &FitCase::cache},
-    {"pages", &FitCase::pages},
     {"register", &FitCase::registered}};
 
 }  // namespace
@@ -95,9 +94,8 @@ constexpr std::pair<std::string_view, std::string FitCase::*> kOfCase[]{
 std::string FitCase::label() const {
   std::string words;
   for (const auto& [column, member] : kOfCase) {
-    // Device memory has no pages, and NCCL alone is told of buffers.
     if ((this->*member).empty()) continue;
-    const bool says_itself = column != "pages" && column != "register";
+    const bool says_itself = column != "register";
     words += (says_itself ? "" : std::string(column) + "=") + this->*member + " ";
   }
   return words + (one_node ? "one_host" : "several_hosts");

@@ -48,7 +48,7 @@ double predicted_seconds(const AllreduceFit& fit, const AllreduceWork& work, dou
 
 /// What must be equal for points to share a fit. Inside a node and between nodes are two things.
 struct FitCase {
-  std::string algorithm, transport, memory, dtype, op, placement, mode, cache, pages;
+  std::string algorithm, transport, memory, dtype, op, placement, mode, cache;
   std::string registered;  // with NCCL
   std::string origin;
   bool one_node = true;

@@ -63,13 +63,12 @@ TEST(FitRows, NeverMixWhatDiffers) {
                                                         {"placement", "in_place"},
                                                         {"mode", "pipelined"},
                                                         {"cache", "cold"},
-                                                        {"pages", "huge"},
                                                         {"register", "2"},
                                                         {"origin", "emulated"},
                                                         {"nodes", "2"}}) {
     for (ResultRow row : curve("ring", {2})) rows.push_back(row.set(column, value));
   }
-  EXPECT_EQ(fitted(rows).size(), 12U);
+  EXPECT_EQ(fitted(rows).size(), 11U);
 }
 
 TEST(FitRows, TakeOnlyWhatWasMeasuredOnSeveralRanks) {

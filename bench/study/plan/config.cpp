@@ -92,7 +92,6 @@ void keys(TomlReader& reader, const toml::table& table, AllreduceStudy& study) {
   reader.text(table, "max", study.max_bytes);
   reader.whole(table, "factor", study.factor, 2, 1024);
   reader.choice(table, "cache", study.cache, {"warm", "cold", "written"});
-  reader.choices(table, "pages", study.pages, {"default", "huge"});
   reader.wholes(table, "register", study.registrations, 0, 2);
   reader.positive(table, "max_seconds", study.max_seconds);
 }

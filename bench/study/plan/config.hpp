@@ -22,7 +22,6 @@ struct AllreduceStudy {
   std::string max_bytes = "64MiB";
   std::int64_t factor = 4;
   std::string cache = "warm";
-  std::vector<std::string> pages{"default"};
   std::vector<int> registrations = {};  // with NCCL, 0 to 2; empty: as it can
   double max_seconds = 5;               // cap on the repetitions of a case
 };

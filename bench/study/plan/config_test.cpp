@@ -132,7 +132,6 @@ min = "8"
 max = "1MiB"
 factor = 2
 cache = "cold"
-pages = ["default", "huge"]
 max_seconds = 0.5
 [throughput]
 models = ["mlp", "resnet20"]
@@ -171,7 +170,6 @@ target_accuracy = 0.91
   EXPECT_EQ(config.allreduce->min_bytes, "8");
   EXPECT_EQ(config.allreduce->factor, 2);
   EXPECT_EQ(config.allreduce->cache, "cold");
-  EXPECT_THAT(config.allreduce->pages, ElementsAre("default", "huge"));
   EXPECT_EQ(config.allreduce->max_seconds, 0.5);
   EXPECT_THAT(config.throughput->models, ElementsAre("mlp", "resnet20"));
   EXPECT_EQ(config.throughput->batch_per_rank, 32);

@@ -100,8 +100,7 @@ double algorithms_of(const AllreduceStudy& study) {
 void guess_allreduce(const AllreduceStudy& study, PlannedLaunch& launch) {
   constexpr double kAllDtypes = 5, kBeside = 0.3;
   const bool all_dtypes = study.dtypes.front() == "all";
-  const auto buffers =
-      static_cast<double>(std::max(study.pages.size(), study.registrations.size()));
+  const double buffers = std::max(1.0, static_cast<double>(study.registrations.size()));
   const double kinds = algorithms_of(study) * buffers *
                        (all_dtypes ? kAllDtypes : static_cast<double>(study.dtypes.size()));
   const auto last = static_cast<double>(parse_size("max", study.max_bytes));
@@ -128,7 +127,6 @@ PlannedLaunch allreduce_launch(const StudyConfig& config, const Place& place) {
   append(launch, "--algorithm", study.algorithms);
   append(launch, "--transport", study.transport);
   append(launch, "--cache", study.cache);
-  append(launch, "--pages", study.pages);
   if (!study.registrations.empty()) {
     append(launch, "--register", fmt::format("{}", fmt::join(study.registrations, ",")));
   }

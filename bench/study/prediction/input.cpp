@@ -78,24 +78,18 @@ void add_shares(PredictionCase& of, const ResultRow& like, const std::vector<Cel
 }
 
 struct CurveSide {
-  std::string placement, cache, pages;
+  std::string placement, cache;
   auto operator<=>(const CurveSide&) const = default;
 };
 
-CurveSide side_of(const AllreducePoint& point) {
-  return {point.of.placement, point.of.cache, point.of.pages};
-}
+CurveSide side_of(const AllreducePoint& point) { return {point.of.placement, point.of.cache}; }
 
-/// In place and warm, as gradients are that were just made, where that was measured; and of the
-/// pages that trainings have: huge where MPI moves them, else default.
+/// In place and warm, as gradients are that were just made, where that was measured.
 CurveSide side_of(const std::vector<AllreducePoint>& points) {
   std::set<CurveSide> sides;
   for (const AllreducePoint& point : points) sides.insert(side_of(point));
-  const bool mpi = !points.empty() && points.front().of.transport == "mpi";
-  const auto usual = [&](const CurveSide& side) {
-    const bool other_pages = side.pages == (mpi ? "default" : "huge");
-    return (side.placement == "out_of_place" ? 4 : 0) + (side.cache == "warm" ? 0 : 2) +
-           (other_pages ? 1 : 0);
+  const auto usual = [](const CurveSide& side) {
+    return (side.placement == "out_of_place" ? 2 : 0) + (side.cache == "warm" ? 0 : 1);
   };
   return sides.empty() ? CurveSide() : *std::ranges::min_element(sides, {}, usual);
 }
