@@ -94,7 +94,7 @@ TEST(AllreduceOptions, DevicesAndMemoryMustAgree) {
 }
 
 TEST(AllreduceOptions, RefuseWhatIsNotValid) {
-  const std::array<Words, 23> wrong{{{"-b", "2M", "-e", "1M"},
+  const std::array<Words, 22> wrong{{{"-b", "2M", "-e", "1M"},
                                      {"-f", "1"},
                                      {"-n", "-3"},
                                      {"-c", "-1"},
