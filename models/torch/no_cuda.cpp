@@ -19,7 +19,6 @@ void release_kept_memory() {
 #endif
 }
 
-
 void try_convolutions(bool) {}
 
 namespace {

@@ -184,8 +184,7 @@ ExitCode import(ImportOptions options) {
                           : own_folder(options.out, kBytesNeededToImport);
   Manifest manifest;
   manifest.run_id = folder.filename().string();
-  const ImportedRows rows =
-      imported_rows(contents.launches, schema, {manifest.run_id, origin});
+  const ImportedRows rows = imported_rows(contents.launches, schema, {manifest.run_id, origin});
   manifest.study = "import";
   manifest.origin = origin;
   manifest.started_utc = utc_label();
