@@ -20,11 +20,10 @@ constexpr int kAllEqual = 0, kSomeDiffer = 1, kNothingMadeAgain = 2;
 
 CommandAnswer recomputed(const std::filesystem::path& folder) {
   constexpr int kPatienceSeconds = 600;
-  constexpr std::size_t kMostBytes = 100'000'000;
   const std::filesystem::path scripts = scripts_folder();
   CommandAnswer said =
       ask({(scripts / "python").string(), (scripts / "recompute.py").string(), folder.string()},
-          kPatienceSeconds, kMostBytes);
+          kPatienceSeconds);
   if (said.code < kAllEqual || said.code > kNothingMadeAgain) {
     said.output = "note: scripts/recompute.py could not be run: " + said.output;
   }

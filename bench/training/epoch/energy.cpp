@@ -12,7 +12,7 @@ bool is_first_on_its_card(const RankDevices& devices, int rank) {
   for (int before = 0; before < rank; ++before) {
     if (devices.uuid_of(before) == devices.uuid_of(rank)) return false;
   }
-  return devices.each;
+  return devices.each();
 }
 
 }  // namespace

@@ -23,7 +23,6 @@ double joules_with(const std::vector<std::string>& uuids) {
   double joules = 0;
   run_ranks(2, [&](Communicator& host) {
     RankDevices devices;
-    devices.each = !uuids.empty();
     devices.uuids = uuids;
     EnergyAccount account(host, devices, SCALEBENCH_FAKE_NVML);
     account.start();
