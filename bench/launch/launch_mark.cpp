@@ -62,18 +62,19 @@ void look(const std::string& mark, pid_t launcher, Seen& seen) {
 }
 
 /// Whether nobody is left within `patience`. While the kernel puts the next program in a process'
-/// place it shows no environment (execve(2)), so that nobody must be seen twice in a row.
+/// place it shows no environment (execve(2)), so that nobody must be seen several times in a row.
 bool end_within(std::chrono::seconds patience, const std::string& mark, pid_t launcher,
                 Seen& seen) {
   using Clock = std::chrono::steady_clock;
+  constexpr int kEmptyLooks = 5;
   const Clock::time_point begin = Clock::now();
-  for (int empty_looks = 0; empty_looks < 2;) {
+  for (int empty_looks = 0;;) {
     look(mark, launcher, seen);
     empty_looks = seen.empty() ? empty_looks + 1 : 0;
+    if (empty_looks == kEmptyLooks) return true;
     if (!seen.empty() && Clock::now() - begin >= patience) return false;
-    if (empty_looks < 2) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(seen.empty() ? 5 : 20));
   }
-  return true;
 }
 
 }  // namespace
