@@ -103,18 +103,13 @@ Finding check_python(const fs::path& scripts) {
 }
 
 Finding check_dataset(const fs::path& dataset) {
-  if (dataset.empty()) return {Finding::ok, "data set", "none is asked for", ""};
   std::error_code error;
-  if (!fs::exists(dataset, error)) {
-    return {Finding::warning, "data set",
-            fmt::format("'{}' is not there: no training on it", dataset.string()),
-            "fetch it, or name the place where it is"};
+  if (fs::is_directory(dataset, error) && !fs::is_empty(dataset, error)) {
+    return {Finding::ok, "data set", dataset.string(), ""};
   }
-  if (fs::is_directory(dataset, error) && fs::is_empty(dataset, error)) {
-    return {Finding::warning, "data set", fmt::format("'{}' is empty", dataset.string()),
-            "fetch the data set, or name the place where it is"};
-  }
-  return {Finding::ok, "data set", dataset.string(), ""};
+  return {Finding::warning, "data set",
+          fmt::format("'{}' is not there, or is empty: no training on it", dataset.string()),
+          "fetch the data set, or name the place where it is"};
 }
 
 Finding check_results(const DoctorInputs& inputs) {
@@ -196,15 +191,19 @@ std::vector<Finding> diagnose(const DoctorInputs& inputs) {
   return findings;
 }
 
+std::string_view word_of(Finding::Level level) {
+  constexpr std::array<std::string_view, 3> kWords{"ok", "warning", "missing"};
+  return kWords.at(level);
+}
+
 std::string render(const std::vector<Finding>& findings) {
-  constexpr std::array<const char*, 3> kWords{"ok", "warning", "missing"};
   std::array<int, 3> counts{};
   std::size_t width = 0;
   for (const Finding& finding : findings) width = std::max(width, finding.subject.size());
   std::string table;
   for (const Finding& finding : findings) {
     ++counts.at(finding.level);
-    fmt::format_to(std::back_inserter(table), "{:<9}{:<{}}  {}\n", kWords.at(finding.level),
+    fmt::format_to(std::back_inserter(table), "{:<9}{:<{}}  {}\n", word_of(finding.level),
                    finding.subject, width, first_line(finding.text));
     if (!finding.remedy.empty()) {
       fmt::format_to(std::back_inserter(table), "{:<{}}-> {}\n", "", 11 + width,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/machine/environment.hpp"
@@ -23,13 +24,16 @@ struct Finding {
   std::string remedy;  // empty when there is nothing to do
 };
 
+/// "ok", "warning", "missing".
+std::string_view word_of(Finding::Level level);
+
 struct DoctorInputs {
   Environment environment;                     // of this machine and build
   EnvironmentVariables variables;              // of this process: they may describe a cluster
   int cores_asked = 0;                         // ranks times threads; 0: not known yet
   std::string mpirun = "mpirun";               // a name on the PATH or a path
   std::filesystem::path scripts = "scripts";   // holds `python`, which draws the figures
-  std::filesystem::path dataset;               // file or folder; empty: none is asked for
+  std::filesystem::path dataset;               // a folder
   std::filesystem::path results = "results";   // where runs will go; need not exist yet
   std::uintmax_t results_bytes = 100'000'000;  // that must be free there
 };

@@ -227,8 +227,7 @@ std::string settle(LaunchSettings& settings, const HostSurvey& survey,
   settings.hosts = survey.usable();
   require_places(survey, plan, settings);
   std::string machine = survey.one_machine();
-  const auto says_so = [](const auto& variable) { return variable.first == kEmulatedVariable; };
-  if (machine.empty() || std::ranges::any_of(settings.environment, says_so)) return {};
+  if (machine.empty() || says_emulated(settings)) return {};
   settings.environment.emplace_back(kEmulatedVariable, machine);
   settings.bind_to_core = false;  // each of them would begin with the machine's first core
   return machine;

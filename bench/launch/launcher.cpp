@@ -199,16 +199,18 @@ Words slurm_words(const PlannedLaunch& launch, const LaunchSettings& settings, c
   return words;
 }
 
+bool says_emulated(const LaunchSettings& settings) {
+  return std::ranges::any_of(settings.environment, [](const auto& variable) {
+    return variable.first == kEmulatedVariable;
+  });
+}
+
 std::string origin_of(const LaunchSettings& settings) {
-  const auto says_so = [](const auto& variable) { return variable.first == kEmulatedVariable; };
-  const bool says_emulated = std::ranges::any_of(settings.environment, says_so);
-  return settings.oversubscribe || says_emulated ? "emulated" : "measured";
+  return settings.oversubscribe || says_emulated(settings) ? "emulated" : "measured";
 }
 
 double deadline_seconds(const PlannedLaunch& launch) {
-  constexpr double kLookSeconds = 3;  // at each of several hosts, once more where one looks bad
-  const double look = launch.nodes > 1 ? kLookSeconds * launch.nodes : 0.0;
-  return std::max(60.0, 5 * std::max(launch.guess_seconds, launch.most_seconds)) + look;
+  return std::max(60.0, 5 * std::max(launch.guess_seconds, launch.most_seconds));
 }
 
 int backstop_seconds(const PlannedLaunch& launch) {

@@ -50,13 +50,15 @@ struct LaunchSettings {
   Variables environment;  // added to this process's
 };
 
+/// Whether the environment of launches says that their rows are emulated.
+bool says_emulated(const LaunchSettings& settings);
+
 /// Of the rows of launches that are started so: "emulated" where ranks share cores, or hosts share
 /// a machine, as their environment then says; else "measured".
 std::string origin_of(const LaunchSettings& settings);
 
 /// What a launch may take before it counts as stuck, by what it is expected to take and what its
-/// caps allow; and when the
-/// launcher itself is to end it, should all else fail.
+/// caps allow; and when the launcher itself is to end it, should all else fail.
 double deadline_seconds(const PlannedLaunch& launch);
 int backstop_seconds(const PlannedLaunch& launch);
 

@@ -50,7 +50,7 @@ TEST(OpenMpi, TakesBlocksOfRanksAndWatchesItsLinks) {
   EXPECT_EQ(words_before_program(settings_for("open_mpi", "mpirun")),
             "mpirun -np 4 -H h1:2,h3:2 --map-by ppr:2:node --bind-to core -x OMP_NUM_THREADS "
             "--mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 "
-            "--mca oob_tcp_keepalive_probes 3 --timeout 536");
+            "--mca oob_tcp_keepalive_probes 3 --timeout 530");
 }
 
 TEST(OpenMpi, LetsCrowdedRanksYieldOnEveryHost) {

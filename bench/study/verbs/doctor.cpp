@@ -3,7 +3,6 @@
 // be.
 #include "bench/launch/doctor.hpp"
 
-#include <array>
 #include <optional>
 
 #include "bench/cli/command_line.hpp"
@@ -34,10 +33,9 @@ nlohmann::json build_document(const Facts& treatment) {
 }
 
 std::string doctor_document(const DoctorInputs& inputs, const std::vector<Finding>& findings) {
-  constexpr std::array<const char*, 3> kLevels{"ok", "warning", "missing"};
   nlohmann::json list = nlohmann::json::array();
   for (const Finding& finding : findings) {
-    list.push_back({{"level", kLevels.at(static_cast<std::size_t>(finding.level))},
+    list.push_back({{"level", word_of(finding.level)},
                     {"what", finding.subject},
                     {"text", finding.text},
                     {"remedy", nullable(finding.remedy)}});
