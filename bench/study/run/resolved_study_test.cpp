@@ -138,7 +138,7 @@ TEST(ResolvedStudy, HoldsWhatTheCommandLineChanges) {
 TEST(ResolvedStudy, IsEmulatedWhereRanksShareCores) {
   const OneCore one;
   EXPECT_THAT(message_of<UsageError>([] { resolved("4", "", false); }),
-              HasSubstr("use at most 1, or --oversubscribe"));
+              HasSubstr("or use --oversubscribe"));
   const ResolvedStudy study = resolved("4", "", true);
   EXPECT_TRUE(study.settings.oversubscribe);
   EXPECT_EQ(origin_of(study.settings), "emulated");
