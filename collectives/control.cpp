@@ -126,15 +126,6 @@ void broadcast_bytes(Communicator& host, std::span<std::byte> bytes, int root) {
   if (!bytes.empty()) std::memcpy(bytes.data(), words.data(), bytes.size());
 }
 
-std::string broadcast_text(Communicator& host, const std::string& text, int root) {
-  auto length = static_cast<double>(text.size());
-  broadcast(host, span_of(std::span(&length, 1)), root);
-  std::string told = text;
-  told.resize(static_cast<std::size_t>(length));
-  broadcast_bytes(host, std::as_writable_bytes(std::span(told)), root);
-  return told;
-}
-
 bool all_agree(Communicator& host, bool mine) {
   return std::ranges::all_of(all_gather(host, mine ? 1.0 : 0.0), [](double v) { return v != 0.0; });
 }

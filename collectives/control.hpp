@@ -50,8 +50,6 @@ void broadcast(Communicator& host, Span data, int root);
 /// says whether it has.
 int teller_of(const Communicator& host, int root);
 void broadcast_bytes(Communicator& host, std::span<std::byte> bytes, int root);
-/// Rank `root`'s text, which others need not know the length of.
-std::string broadcast_text(Communicator& host, const std::string& text, int root);
 
 /// True on every rank if it is true on all / on any of them.
 bool all_agree(Communicator& host, bool mine);

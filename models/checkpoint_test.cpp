@@ -69,7 +69,7 @@ TEST(Checkpoint, SaysWhyItIsRefused) {
   expect_error([&] { checkpoint_from(whole.substr(0, whole.size() - 1)); }, {"checksum"});
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   expect_error([&] { checkpoint_from(checkpoint_file("{\"a\":" + deep + ",\"b\":1}", "")); },
-               {"its header:1:", "nested"});
+               {"its header: ", "nested"});
   const std::string header(checkpoint_parts(whole).header);
   expect_error([&] { checkpoint_from(checkpoint_file("{\"steps\":7," + header.substr(1), "")); },
                {"its header: ", "key 'steps' stands twice"});

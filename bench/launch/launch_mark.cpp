@@ -56,8 +56,8 @@ void look(const std::string& mark, pid_t launcher, Seen& seen) {
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const auto process = read_number<pid_t>(entry.path().filename().string());
     if (!process || *process == launcher || *process == getpid()) continue;
-    if (marks_of(entry.path()).find(mark) == std::string::npos) continue;
-    seen.try_emplace(*process, static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
+    if (seen.contains(*process) || marks_of(entry.path()).find(mark) == std::string::npos) continue;
+    seen.emplace(*process, static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
   }
 }
 

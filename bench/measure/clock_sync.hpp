@@ -32,7 +32,6 @@ struct ClockModel {
   double slope_error = 0;  // how wrong the slope may be
 
   double global_of(double local) const { return local + offset + slope * (local - anchor); }
-  double local_of(double global) const { return (global - offset + slope * anchor) / (1 + slope); }
 };
 
 /// Least squares, weighted by the points' certainty. Points in the order of time, at least one; the
@@ -83,8 +82,6 @@ class GlobalClock {
   double now() const { return model_.global_of(local_()); }
   /// The same for an instant of this rank's clock.
   double global_of(double local) const { return model_.global_of(local); }
-  /// And back.
-  double local_of(double global) const { return model_.local_of(global); }
   /// How wrong now() may be on any rank within a second of the last synchronise(), in seconds; the
   /// same on all ranks, and 0 on one host.
   double residual_seconds() const { return residual_; }

@@ -27,11 +27,19 @@ constexpr PublishedBench kBenches[]{{epoch_schema, "seconds_per_epoch", "seconds
                                     {throughput_schema, "images_per_s", "images_per_s"},
                                     {allreduce_schema, "busbw_gb_per_s", "busbw_gb_per_s"}};
 
+/// What a row says of it, by all ranks together, also where the rate of one GPU is what is
+/// published.
+double number_of(const CsvTable& table, std::size_t row, const PublishedBench& bench) {
+  const double number = table.number(row, bench.column);
+  if (number > 0 || bench.column != "images_per_s") return number;
+  return table.number(row, "images_per_s_per_gpu") * table.number(row, "gpus");
+}
+
 std::vector<std::size_t> rows_for(const CsvTable& table, const std::string& name,
                                   const PublishedBench& bench) {
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < table.size(); ++row) {
-    if (table.text(row, "name") == name && table.number(row, bench.column) > 0) rows.push_back(row);
+    if (table.text(row, "name") == name && number_of(table, row, bench) > 0) rows.push_back(row);
   }
   return rows;
 }
@@ -96,7 +104,7 @@ ImportedFile read_published(const std::filesystem::path& catalog, const std::str
                                        [](const PublishedBench& one) { return one.schema().file; });
   for (const std::size_t row : rows_for(table, name, *bench)) {
     ImportedCase one = case_of(table, row, schema, settings, name);
-    const double number = table.number(row, bench->column);
+    const double number = number_of(table, row, *bench);
     const std::optional<double> seconds = seconds_behind(one.row, bench->ours, number);
     if (seconds) {
       one.seconds = {*seconds};

@@ -110,6 +110,11 @@ int devices_of(const StudyConfig& config) {
   return std::max({1, gpus, static_cast<int>(cores / config.threads)});
 }
 
+/// Whether a rank has more threads than this host has cores for it.
+bool threads_share_cores(const StudyConfig& config) {
+  return gpus_of(config) == 0 && config.threads > std::ssize(usable_cores());
+}
+
 PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
                      const EnvironmentVariables& variables) {
   const ClusterDescription cluster = described_cluster(options.hosts, config.hosts, variables);
@@ -124,12 +129,11 @@ PlanLimits limits_of(const StartOptions& options, const StudyConfig& config,
   limits.looks_here = true;
   if (gpus_of(config) > 0) return limits;
   limits.why_no_gpu = why_no_device();
-  const auto cores = static_cast<std::int64_t>(usable_cores().size());
-  if (config.threads > cores && !options.oversubscribe) {
+  if (threads_share_cores(config) && !options.oversubscribe) {
     fail<UsageError>(
         "threads {}: this process may use {} cores; use fewer, or --oversubscribe, which marks "
         "every row emulated",
-        config.threads, cores);
+        config.threads, usable_cores().size());
   }
   return limits;
 }
@@ -177,6 +181,8 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
   } else if (shares_gpus(study)) {
     // All of the study, also what one rank does: only rows of one origin may form a ratio.
     settings.environment.emplace_back(kEmulatedVariable, "ranks that share a GPU");
+  } else if (study.limits.hosts.empty() && threads_share_cores(config)) {
+    settings.environment.emplace_back(kEmulatedVariable, "threads that share a core");
   }
   allow_root(settings.environment);
   return settings;

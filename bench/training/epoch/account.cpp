@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/training/epoch/account.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -41,6 +43,24 @@ double joint_residual(Communicator& host, const ClockBridge& clock) {
   return residuals[0] + (residuals.size() > 1 ? residuals[1] : 0);
 }
 
+/// Mean over the ranks of an epoch.
+States mean_states(const EpochTimes& epoch) {
+  States mean;
+  const auto n = static_cast<double>(epoch.ranks.size());
+  for (const States& states : epoch.ranks) {
+    for (std::size_t i = 0; i < kStateNames.size(); ++i) {
+      mean.seconds[i] += states.seconds[i] / n;
+    }
+    mean.hidden += states.hidden / n;
+  }
+  return mean;
+}
+
+/// The one of which least is known.
+const EpochTimes& worst_of(const MiddleEpochs& middle) {
+  return **std::ranges::max_element(middle, {}, &EpochTimes::account);
+}
+
 }  // namespace
 
 EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBridge& clock) {
@@ -68,9 +88,6 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
   const auto slowest = std::ranges::find(spans, end, [](const auto& span) { return span[1]; });
   times.slowest_rank = static_cast<int>(slowest - spans.begin());
 
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    times.ranks[rank].seconds = spans[rank][1] - spans[rank][0];
-  }
   if (times.account == Account::refused) return times;
 
   const auto arrivals = gather_lists(host, arrivals_of(trace));
@@ -94,11 +111,89 @@ EpochTimes join_traces(Communicator& host, const RankTrace& mine, const ClockBri
   const std::vector<double> all = all_gather(host, sums);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const double* const from = &all[rank * sums.size()];
-    States& of_rank = times.ranks[rank].states;
+    States& of_rank = times.ranks[rank];
     std::copy_n(from, states.seconds.size(), of_rank.seconds.begin());
     of_rank.hidden = from[sums.size() - 1];
   }
   return times;
+}
+
+void set_account(ResultRow& row, const MiddleEpochs& middle) {
+  const Account account = worst_of(middle).account;
+  if (account == Account::refused) return;
+  States mean;
+  double jitter = 0;
+  const auto n = static_cast<double>(middle.size());
+  for (const EpochTimes* const epoch : middle) {
+    const States states = mean_states(*epoch);
+    for (std::size_t i = 0; i < kStateNames.size(); ++i) mean.seconds[i] += states.seconds[i] / n;
+    jitter += epoch->wait_jitter / n;
+  }
+  for (const State state : {State::compute, State::transfer, State::input, State::evaluation}) {
+    const auto name = kStateNames.at(static_cast<std::size_t>(state));
+    row.set(fmt::format("{}_seconds", name), mean[state]);
+  }
+  if (account == Account::joined) {
+    row.set("transfer_seconds", mean[State::transfer] + mean[State::wait]);
+    return;
+  }
+  row.set("wait_static_seconds", mean[State::wait] - jitter).set("wait_jitter_seconds", jitter);
+  if (const Laggard& laggard = middle.front()->laggard; laggard.rank >= 0) {
+    row.set("last_rank", laggard.rank);
+  }
+}
+
+std::string account_note(const MiddleEpochs& middle) {
+  const EpochTimes& worst = worst_of(middle);
+  if (worst.account == Account::refused) {
+    return fmt::format(
+        "not known where the time went: in an epoch the hosts' clocks agree within {:.6f} s only, "
+        "as where one was suspended; its seconds may be wrong by as much",
+        worst.clock_residual_seconds);
+  }
+  if (worst.account == Account::joined) {
+    return fmt::format(
+        "transfer and waiting are known together only: the hosts' clocks agree within {:.6f} s, "
+        "which over all collectives may move {:.6f} s between the two",
+        worst.clock_residual_seconds, worst.attribution_error_seconds);
+  }
+  return "";
+}
+
+std::string where_it_went(const EpochTimes& epoch, bool on_cpu, bool oversubscribed,
+                          const std::vector<std::string>& hosts) {
+  std::string text = "       where it went:";
+  if (epoch.account == Account::refused) return text + " not known, the hosts' clocks disagree\n";
+  const States states = mean_states(epoch);
+  const bool accuses = !oversubscribed && epoch.laggard.stands_out(epoch.ranks.size());
+  bool first = true;
+  const auto add = [&](std::string_view name, double seconds) {
+    const double share = seconds / epoch.seconds;
+    // What rounds to nothing says nothing.
+    if (std::abs(share) < 0.0005) return false;
+    text += fmt::format("{}{} {:.1f} %", first ? " " : " · ", name, 100 * share);
+    first = false;
+    return true;
+  };
+  for (std::size_t i = 0; i < kStateNames.size(); ++i) {
+    const auto state = static_cast<State>(i);
+    if (epoch.account == Account::joined && state == State::transfer) {
+      add("transfer and wait", states[State::transfer] + states[State::wait]);
+      continue;
+    }
+    if (epoch.account == Account::joined && state == State::wait) continue;
+    if (add(kStateNames[i], states[state]) && state == State::wait && accuses) {
+      text += fmt::format(" (for rank {} on {} in {:.0f} % of steps)", epoch.laggard.rank,
+                          hosts.at(static_cast<std::size_t>(epoch.laggard.rank)),
+                          100 * epoch.laggard.share);
+    }
+  }
+  if (states.hidden > 0.0005 * epoch.seconds) {
+    text += fmt::format(" · {} {:.1f} %",
+                        on_cpu ? "moving meanwhile, on the same cores" : "hidden under compute",
+                        100 * states.hidden / epoch.seconds);
+  }
+  return text + "\n";
 }
 
 }  // namespace scalebench

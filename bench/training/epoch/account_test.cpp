@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Made-up epochs of hosts whose clocks are off, against the same epochs on the true clock.
+
 #include "bench/training/epoch/account.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@
 #include <random>
 
 #include "bench/record/result_row.hpp"
-#include "bench/training/epoch/account_rows.hpp"
+#include "bench/training/epoch/measure.hpp"
 #include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench::account_test {
@@ -96,8 +97,8 @@ std::string note_of(const EpochTimes& times) {
 
 TEST(Account, IsThatOfTheTrueClockWithinWhatItSays) {
   const EpochTimes truth = account(3, true_clock, 1e-9)[0];
-  EXPECT_NEAR(truth.ranks[0].states[State::wait], kSteps * 0.04, 1e-6);
-  EXPECT_NEAR(truth.ranks[2].states[State::wait], 0, 1e-6);
+  EXPECT_NEAR(truth.ranks[0][State::wait], kSteps * 0.04, 1e-6);
+  EXPECT_NEAR(truth.ranks[2][State::wait], 0, 1e-6);
   for (const double drift : {0.0, 200e-6, -2000e-6}) {
     const std::vector<EpochTimes> all = account(3, drifting(drift), 5e-6);
     const EpochTimes& times = all[0];
@@ -106,11 +107,10 @@ TEST(Account, IsThatOfTheTrueClockWithinWhatItSays) {
     EXPECT_NEAR(times.attribution_error_seconds, (kSteps + 1) * times.clock_residual_seconds, 1e-9);
     EXPECT_NEAR(times.seconds, truth.seconds, times.clock_residual_seconds);
     for (std::size_t rank = 0; rank < 3; ++rank) {
-      const RankEpoch& of = times.ranks[rank];
-      EXPECT_NEAR(of.states.total(), times.seconds, 1e-9);
+      const States& of = times.ranks[rank];
+      EXPECT_NEAR(of.total(), times.seconds, 1e-9);
       for (const State state : {State::transfer, State::wait}) {
-        EXPECT_NEAR(of.states[state], truth.ranks[rank].states[state],
-                    times.attribution_error_seconds)
+        EXPECT_NEAR(of[state], truth.ranks[rank][state], times.attribution_error_seconds)
             << "rank " << rank << ", drift " << drift;
       }
       EXPECT_EQ(all[rank].attribution_error_seconds, times.attribution_error_seconds);
@@ -126,7 +126,7 @@ TEST(Account, AClockFollowedBeforeTheEpochOnlyWouldBeWrong) {
   const EpochTimes truth = account(2, true_clock, 1e-9)[0];
   const EpochTimes times = account(2, clock, 5e-6)[0];
   EXPECT_NEAR(times.seconds, truth.seconds, times.clock_residual_seconds);
-  EXPECT_NEAR(times.ranks[0].states[State::wait], truth.ranks[0].states[State::wait],
+  EXPECT_NEAR(times.ranks[0][State::wait], truth.ranks[0][State::wait],
               times.attribution_error_seconds);
   const ClockModel before = followed(clock, 1, kBegin - 0.5, 5e-6);
   const double end = kBegin + 0.1 * kSteps;
@@ -144,11 +144,10 @@ TEST(Account, JoinsTransferAndWaitingWhereTheClocksMayMoveTooMuch) {
   }
   const double sum = number_in(row, "transfer_seconds") + number_in(row, "compute_seconds") +
                      number_in(row, "input_seconds") + number_in(row, "evaluation_seconds");
-  const double host = (times.ranks[0].states[State::host] + times.ranks[1].states[State::host]) / 2;
+  const double host = (times.ranks[0][State::host] + times.ranks[1][State::host]) / 2;
   EXPECT_NEAR(sum + host, times.seconds, 1e-9);
   EXPECT_THAT(note_of(times), HasSubstr("transfer and waiting are known together only"));
-  EXPECT_THAT(where_it_went(EpochMeasurement{times}, true, false, {"a", "b", "c"}),
-              HasSubstr("transfer and wait"));
+  EXPECT_THAT(where_it_went(times, true, false, {"a", "b", "c"}), HasSubstr("transfer and wait"));
 }
 
 /// Rank 2's clock jumps by so much in the third second.
@@ -165,8 +164,8 @@ TEST(Account, IsWrongByNoMoreThanTheJumpOfAClockThatItDoesNotRefuse) {
     EXPECT_EQ(times.account, Account::joined);
     EXPECT_NEAR(times.seconds, truth.seconds, std::abs(jump) / 10);
     for (std::size_t rank = 0; rank < 3; ++rank) {
-      EXPECT_NEAR(times.ranks[rank].states[State::compute],
-                  truth.ranks[rank].states[State::compute], std::abs(jump));
+      EXPECT_NEAR(times.ranks[rank][State::compute], truth.ranks[rank][State::compute],
+                  std::abs(jump));
     }
   }
 }
@@ -184,14 +183,13 @@ TEST(Account, IsRefusedForAnEpochInWhichAClockJumped) {
       EXPECT_EQ(row.get(columns[i]), "") << columns[i];
     }
     EXPECT_THAT(note_of(times), HasSubstr("not known where the time went"));
-    EXPECT_THAT(where_it_went(EpochMeasurement{times}, true, false, {"a", "b", "c"}),
-                HasSubstr("not known"));
+    EXPECT_THAT(where_it_went(times, true, false, {"a", "b", "c"}), HasSubstr("not known"));
   }
 }
 
 TEST(Account, CallsWhatMovesBesideComputingHiddenOnDevicesAlone) {
   EpochMeasurement epoch{account(2, true_clock, 1e-9)[0]};
-  for (RankEpoch& rank : epoch.ranks) rank.states.hidden = 1;
+  for (States& states : epoch.ranks) states.hidden = 1;
   EXPECT_THAT(where_it_went(epoch, true, false, {"a", "b"}),
               HasSubstr("moving meanwhile, on the same cores 10.0 %"));
   EXPECT_THAT(where_it_went(epoch, false, false, {"a", "b"}),
@@ -210,7 +208,7 @@ TEST(Account, CallsNoWaitingJitterWhereNoCollectiveTellsWhoWasLate) {
       trace.exchanges.push_back({Exchange::wait, at + 0.02, at + 0.1});
     }
     const EpochTimes times = join_traces(host, trace, ClockBridge());
-    EXPECT_NEAR(times.ranks[0].states[State::wait], 0.08 * kSteps, 1e-9);
+    EXPECT_NEAR(times.ranks[0][State::wait], 0.08 * kSteps, 1e-9);
     EXPECT_EQ(times.wait_jitter, 0);
   });
 }
@@ -221,7 +219,7 @@ TEST(Account, IsExactOnOneHost) {
     EXPECT_EQ(times.account, Account::parted);
     EXPECT_EQ(times.clock_residual_seconds, 0);
     EXPECT_EQ(times.attribution_error_seconds, 0);
-    EXPECT_NEAR(times.ranks[0].states[State::wait], kSteps * 0.02, 1e-9);
+    EXPECT_NEAR(times.ranks[0][State::wait], kSteps * 0.02, 1e-9);
     const ResultRow row = row_of(times);
     EXPECT_EQ(row.get("last_rank"), "1");
     EXPECT_NEAR(number_in(row, "wait_static_seconds") + number_in(row, "wait_jitter_seconds"),
@@ -235,8 +233,8 @@ EpochMeasurement with_laggard(double times_last) {
   EpochTimes times;
   times.seconds = 100;
   times.ranks.resize(4);
-  for (RankEpoch& rank : times.ranks) {
-    rank.states[State::compute] = rank.states[State::wait] = 50;
+  for (States& states : times.ranks) {
+    states[State::compute] = states[State::wait] = 50;
   }
   times.laggard = {.rank = 2, .share = times_last / 200, .steps = 200};
   return EpochMeasurement{times};

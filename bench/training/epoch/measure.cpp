@@ -307,6 +307,14 @@ double EpochRun::seconds_done() const {
   return seconds;
 }
 
+MiddleEpochs middle_of(const EpochRun& run) {
+  std::vector<const EpochMeasurement*> epochs;
+  for (const EpochMeasurement& epoch : run.epochs) epochs.push_back(&epoch);
+  std::ranges::stable_sort(epochs, {}, &EpochMeasurement::seconds);
+  const std::size_t low = (epochs.size() - 1) / 2, high = epochs.size() / 2;
+  return low == high ? MiddleEpochs{epochs[low]} : MiddleEpochs{epochs[low], epochs[high]};
+}
+
 bool reached_target(const EpochOptions& options, const EpochRun& run) {
   return options.target_accuracy > 0 && run.epochs.back().test_accuracy >= options.target_accuracy;
 }

@@ -52,6 +52,9 @@ struct EpochRun {
   double seconds_done() const;
 };
 
+/// At least one epoch.
+MiddleEpochs middle_of(const EpochRun& run);
+
 /// Whether the last epoch reached the target, if there is one.
 bool reached_target(const EpochOptions& options, const EpochRun& run);
 

@@ -21,7 +21,7 @@
 #include "bench/program/recorder.hpp"
 #include "bench/program/watchdog/termination.hpp"
 #include "bench/record/columns.hpp"
-#include "bench/training/epoch/account_rows.hpp"
+#include "bench/training/epoch/account.hpp"
 #include "bench/training/epoch/measure.hpp"
 #include "bench/training/epoch/recording.hpp"
 #include "collectives/control.hpp"
