@@ -46,10 +46,6 @@ const Fabric* fabric_of(const std::vector<Fabric>& fabrics, const std::vector<st
   return all;
 }
 
-const Fabric& fabric_named(const std::vector<Fabric>& fabrics, std::string_view name) {
-  return row_named(fabrics, &Fabric::name, "fabric", name);
-}
-
 // The lines are those of NVIDIA/nccl: src/transport/net.cc ("via NET/%s/%d%s%s"), p2p.cc,
 // shm.cc, src/misc/param.cc ("set by environment to").
 Evidence evidence_in(std::string_view log) {

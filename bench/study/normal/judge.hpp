@@ -48,9 +48,6 @@ std::vector<Fabric> read_fabrics(const std::filesystem::path& path);
 /// Null: none of them, or GPUs that belong to several.
 const Fabric* fabric_of(const std::vector<Fabric>& fabrics, const std::vector<std::string>& gpus);
 
-/// Throws UsageError with the valid names and the nearest.
-const Fabric& fabric_named(const std::vector<Fabric>& fabrics, std::string_view name);
-
 /// A line of a log that says why an allreduce was slow.
 struct Sign {
   std::size_t line = 0;  // from 1

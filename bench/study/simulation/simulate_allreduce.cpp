@@ -121,15 +121,20 @@ void simulate(const MpiSession& session, std::span<char*> words) {
 
 int main(int argc, char** argv) {
   using namespace scalebench;
-  const MpiSession session(argc, argv);
   try {
-    simulate(session, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
-    return static_cast<int>(ExitCode::ok);
-  } catch (const UsageError& error) {
-    if (session.rank() == 0) print_line(error.what());
-    session.abort(static_cast<int>(ExitCode::usage));
-  } catch (const std::exception& error) {
-    print_line(fmt::format("rank {}: {}", session.rank(), error.what()));
-    session.abort(static_cast<int>(ExitCode::internal));
+    const MpiSession session(argc, argv);
+    try {
+      simulate(session, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+      return static_cast<int>(ExitCode::ok);
+    } catch (const UsageError& error) {
+      if (session.rank() == 0) print_line(error.what());
+      session.abort(static_cast<int>(ExitCode::usage));
+    } catch (const std::exception& error) {
+      print_line(fmt::format("rank {}: {}", session.rank(), error.what()));
+      session.abort(static_cast<int>(ExitCode::internal));
+    }
+  } catch (const std::exception& error) {  // of MPI itself
+    print_line(error.what());
+    return static_cast<int>(ExitCode::internal);
   }
 }

@@ -172,8 +172,8 @@ void add_costs(const CompareOptions& options, CompareReport& report) {
     costs.push_back(costs_of(run.manifest.run_id, run.cells, *run.instance));
     if (costs.back().empty()) {
       report.warnings.push_back(fmt::format(
-          "{} has no epochs, so no cost: [[epoch]] measures them, and an import makes them of "
-          "images a second (--bench epoch --set samples=IMAGES)",
+          "{} has no epochs, so no cost: [[epoch]] measures them, and an import of a log makes "
+          "them of images a second (--bench epoch --set samples=IMAGES)",
           run.letter));
     }
   }

@@ -269,10 +269,19 @@ std::string last_night(const fs::path& results) {
   return last;
 }
 
+/// The name of the night that is typed: by itself, or in its folder.
+std::string night_meant(const NightsOptions& options) {
+  if (options.run.empty() || options.run == kLatest) return last_night(options.results);
+  const fs::path run = run_meant(options.run);
+  std::error_code none;
+  if (run.has_parent_path() && !fs::equivalent(run.parent_path(), options.results, none)) {
+    fail<UsageError>("'{}' is no night in {}", run.string(), options.results.string());
+  }
+  return run.filename().string();
+}
+
 ExitCode accept(const NightsOptions& options) {
-  const bool last = options.run.empty() || options.run == kLatest;
-  const std::string run =
-      last ? last_night(options.results) : run_meant(options.run).filename().string();
+  const std::string run = night_meant(options);
   Console console(/*speaks=*/true, /*quiet=*/false);
   // A night that runs beside the build of before would go on with this one.
   const std::optional<FolderLock> lock = only_night(options.results, console);

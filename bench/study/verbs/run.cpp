@@ -15,18 +15,18 @@ namespace scalebench {
 namespace {
 
 struct RunOptions : StudyChoice {
-  bool as_json = false;  // the plan, as the run keeps it
+  bool as_json = false;       // the plan, as the run keeps it
+  bool says_results = false;  // --results was typed
 };
 
 /// A study inside a managed job: reads the job's variables of this process into `options`, below
 /// what the command line says. A default that is not used is dropped, so that what remains is what
 /// came from the job.
-void enter_job(StartOptions& options) {
+void enter_job(RunOptions& options) {
   const EnvironmentVariables variables = environment_variables(::environ);
   if (!in_managed_job(variables)) return;
   JobFolders& job = options.job.emplace(job_folders(variables));
-  const bool said = !options.out.empty() || options.results != StartOptions().results;
-  if (said) job.results.clear();
+  if (!options.out.empty() || options.says_results) job.results.clear();
   if (!job.results.empty()) options.results = job.results;
   job.checkpoints.clear();  // a study keeps no model; bench_epoch --checkpoint does
   options.end.metrics = true;
@@ -58,6 +58,9 @@ void add_run(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--ranks", options.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
   verb.add_option("--launches", options.launches, "fresh launches of each case");
   add_run_options(verb, options);
+  verb.get_option("--results")->each([&options](const std::string&) {
+    options.says_results = true;
+  });
   verb.add_option("--out", options.out, "the run's new folder itself")->type_name("DIR");
   verb.add_flag("!--no-figures", options.end.figures, "no figures, no report.html");
   {

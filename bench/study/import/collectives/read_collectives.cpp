@@ -133,7 +133,9 @@ class LatencyTable {
     const auto average = decimal_of(printed);
     if (!average || *average <= 0) return find(line, no_number("average", printed));
     const bool has_range = !is_osu_ || (count > 1 && is_count(cells[3]));
-    if (has_range && (decimal_of(cells[1]) > average || decimal_of(cells[2]) < average)) {
+    const auto low = has_range ? decimal_of(cells[1]) : average;
+    const auto high = has_range ? decimal_of(cells[2]) : average;
+    if (low.value_or(*average) > *average || high.value_or(*average) < *average) {
       return find(line,
                   fmt::format("average {} is not between {} and {}", printed, cells[1], cells[2]));
     }
