@@ -250,17 +250,22 @@ std::vector<FoundHost> found_hosts(const HostSurvey& survey) {
   return hosts;
 }
 
-std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch) {
+std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch,
+                      const std::vector<FoundHost>& hosts) {
   const auto ranks = static_cast<std::size_t>(launch.ranks);
   const auto per_node = static_cast<std::size_t>(launch.per_node);
   if (places.size() != ranks) {
     return fmt::format("{} ranks were asked for, {} took part", ranks, places.size());
   }
-  std::set<std::string> taken;
+  // Containers and copied machines may all call themselves the same.
+  std::set<std::string> names, taken;
+  const bool tells_hosts_apart = std::ranges::all_of(hosts, [&](const FoundHost& host) {
+    return host.name.empty() || names.insert(host.name).second;
+  });
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::string& host = places[rank].host;
     if (rank % per_node == 0) {
-      if (taken.insert(host).second) continue;
+      if (taken.insert(host).second || !tells_hosts_apart) continue;
       return fmt::format("rank {} ran on {}, where {} ranks were before it", rank, host, per_node);
     }
     if (const std::string& block = places[rank - 1].host; host != block) {

@@ -61,7 +61,9 @@ std::vector<FoundHost> found_hosts(const HostSurvey& survey);
 
 /// Whether the ranks of a launch, by the program's own word, were in blocks of as many as were
 /// asked for, each on a host of its own, whichever these are: one line that says the first
-/// difference, empty where there is none.
-std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch);
+/// difference, empty where there is none. Of `hosts` that call themselves alike, nobody can tell
+/// whether two blocks are on one.
+std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch,
+                      const std::vector<FoundHost>& hosts);
 
 }  // namespace scalebench

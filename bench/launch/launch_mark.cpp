@@ -11,10 +11,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <thread>
 
-#include "bench/machine/descriptor.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -23,10 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVariable = "SCALEBENCH_LAUNCH";
-
-/// The processes that were seen, each with a descriptor of itself: on its way out a process shows
-/// no environment any more, and still has its files, its memory and its device.
-using Seen = std::map<pid_t, Descriptor>;
 
 /// The marks of the launches that it is within; empty without one, and where they may not be read.
 std::string marks_of(const fs::path& process) {
@@ -46,11 +40,11 @@ std::string mark_of(const fs::path& folder) {
 /// A process of which the system gives no descriptor counts as gone once it shows no mark.
 bool has_ended(const Descriptor& process) {
   pollfd end{process.number(), POLLIN, 0};
-  return !process.is_open() || ::poll(&end, 1, 0) != 0;
+  return !process.is_open() || ::poll(&end, 1, 0) > 0;
 }
 
 /// Leaves out of `seen` those that have ended, and enters those that show `mark`.
-void look(const std::string& mark, pid_t launcher, Seen& seen) {
+void look(const std::string& mark, pid_t launcher, LaunchProcesses& seen) {
   std::erase_if(seen, [](const auto& one) { return has_ended(one.second); });
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
@@ -64,7 +58,7 @@ void look(const std::string& mark, pid_t launcher, Seen& seen) {
 /// Whether nobody is left within `patience`. While the kernel puts the next program in a process'
 /// place it shows no environment (execve(2)), so that nobody must be seen several times in a row.
 bool end_within(std::chrono::seconds patience, const std::string& mark, pid_t launcher,
-                Seen& seen) {
+                LaunchProcesses& seen) {
   using Clock = std::chrono::steady_clock;
   constexpr int kEmptyLooks = 5;
   const Clock::time_point begin = Clock::now();
@@ -84,10 +78,16 @@ std::pair<std::string, std::string> launch_mark(const fs::path& folder) {
   return {kVariable, (outer == nullptr ? "" : outer) + mark_of(folder)};
 }
 
-int end_launches_in(const fs::path& folder, std::chrono::seconds patience, pid_t launcher) {
+LaunchProcesses processes_of(const fs::path& folder, pid_t launcher) {
+  LaunchProcesses seen;
+  look(mark_of(folder), launcher, seen);
+  return seen;
+}
+
+int end_launches_in(const fs::path& folder, std::chrono::seconds patience, pid_t launcher,
+                    LaunchProcesses seen) {
   constexpr std::chrono::seconds kForItsOwnEnd{2};
   const std::string mark = mark_of(folder);
-  Seen seen;
   if (end_within(patience, mark, launcher, seen)) return 0;
   const auto count = static_cast<int>(seen.size());
   for (const int signal : {SIGTERM, SIGKILL}) {

@@ -8,8 +8,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
+
+#include "bench/machine/descriptor.hpp"
 
 namespace scalebench {
 
@@ -17,12 +20,19 @@ namespace scalebench {
 /// launch has, added to the marks of the launches that this process is within.
 std::pair<std::string, std::string> launch_mark(const std::filesystem::path& folder);
 
+/// Processes of launches, each with a descriptor of itself: on its way out a process shows no
+/// environment any more, and still has its files, its memory and its device.
+using LaunchProcesses = std::map<pid_t, Descriptor>;
+
+/// Those of the launches whose folders are `folder` or in it, but this process and `launcher`.
+LaunchProcesses processes_of(const std::filesystem::path& folder, pid_t launcher);
+
 /// Waits for all launches whose folders are `folder` or in it and whose launchers have ended or
 /// were asked to: ranks notice only after a while that they are alone, and meanwhile would disturb
 /// the next launch and write to files that have been taken up. Those that are there after
 /// `patience`, but this process and `launcher`, are ended, which takes four seconds at most.
-/// Returns how many processes that were.
+/// `seen`: of these launches, before they were asked to end. Returns how many processes that were.
 int end_launches_in(const std::filesystem::path& folder, std::chrono::seconds patience,
-                    pid_t launcher = 0);
+                    pid_t launcher = 0, LaunchProcesses seen = {});
 
 }  // namespace scalebench

@@ -102,10 +102,10 @@ TEST(Launchers, AreKnownByWhatTheySay) {
               AllOf(HasSubstr("unknown launcher 'slrum'"), HasSubstr("did you mean 'slurm'")));
 }
 
-std::string found(const std::vector<std::string>& hosts) {
+std::string found(const std::vector<std::string>& hosts, const std::vector<FoundHost>& known = {}) {
   std::vector<RankPlace> places;
   for (const std::string& host : hosts) places.push_back({host, "", 0});
-  return misplaced(places, two_by_two());
+  return misplaced(places, two_by_two(), known);
 }
 
 TEST(Misplaced, ComparesBlocksOfRanksWithThoseAsked) {
@@ -115,6 +115,15 @@ TEST(Misplaced, ComparesBlocksOfRanksWithThoseAsked) {
             "rank 1 ran on three, but was asked to be on one with rank 0");
   EXPECT_EQ(found({"one", "one", "one", "one"}), "rank 2 ran on one, where 2 ranks were before it");
   EXPECT_EQ(found({"one"}), "4 ranks were asked for, 1 took part");
+}
+
+TEST(Misplaced, TellsNoHostsApartThatCallThemselvesAlike) {
+  const FoundHost first{.host = "10.0.0.1", .note = "", .name = "worker"};
+  const FoundHost second{.host = "10.0.0.2", .note = "", .name = "worker"};
+  const FoundHost away{.host = "10.0.0.3", .found = "unreachable", .note = ""};
+  const std::vector<std::string> on_workers(4, "worker");
+  EXPECT_EQ(found(on_workers, {first, second, away}), "");
+  EXPECT_NE(found(on_workers, {first, away, away}), "");
 }
 
 PlannedLaunch on_two_ranks() {

@@ -215,12 +215,14 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
 
   LaunchEnd end;
   double asked_to_end = -1;  // seconds after begin; -1: not asked
+  LaunchProcesses seen;
   std::optional<int> ended;
   while (!(ended = end_of(child))) {
     const double now = seconds_since(begin);
     if (asked_to_end < 0 && (stop || now > deadline_seconds)) {
       end.interrupted = stop;
       asked_to_end = now;
+      seen = processes_of(folder, child);
       kill(-child, SIGTERM);
     } else if (asked_to_end >= 0 && now > asked_to_end + 2 * kGraceSeconds) {
       break;  // nobody can end it, and the launches to come need not wait for it
@@ -230,7 +232,7 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   kill(-child, SIGKILL);  // what mpirun may have left in its group
-  end_launches_in(folder, std::chrono::seconds(0), child);
+  end_launches_in(folder, std::chrono::seconds(0), child, std::move(seen));
   end.ok = ended && asked_to_end < 0 && WIFEXITED(*ended) && WEXITSTATUS(*ended) == 0;
   if (end.interrupted) {
     end.why = "interrupted";
@@ -271,12 +273,17 @@ std::string shell_line(const std::vector<std::string>& command) {
 std::string said_in(std::string_view output) {
   constexpr std::size_t kShortestRule = 60;
   std::istringstream lines{std::string(output)};
-  std::string signal, last, of_launcher;
+  constexpr std::string_view kSignal = " exited on signal ";
+  std::string signal, before, last, of_launcher;
   bool in_rules = false;
   for (std::string line; std::getline(lines, line);) {
     std::erase(line, '\0');  // Open MPI 5 writes the end of its messages, too.
     if (line.starts_with("rank ")) return line;
-    if (signal.empty() && line.find(" exited on signal ") != std::string::npos) signal = line;
+    // Open MPI 5 breaks its lines.
+    const std::string both = before + " " + line;
+    if (signal.empty() && line.find(kSignal) != std::string::npos) signal = line;
+    if (signal.empty() && both.find(kSignal) != std::string::npos) signal = both;
+    before = line;
     const bool says = line.find_first_not_of("-=* \t\r") != std::string::npos;
     const bool is_rule = !says && line.size() >= kShortestRule;
     if (is_rule) in_rules = !in_rules;

@@ -145,6 +145,9 @@ TEST(Said, IsOfARankElseOfASignalElseOfAProgramElseOfTheLauncher) {
   const std::string signal = "process rank 0 exited on signal 9 (Killed).\n";
   EXPECT_EQ(said_in("noise\nrank 1 host: no memory\n" + signal), "rank 1 host: no memory");
   EXPECT_EQ(said_in(rule + "\n" + signal + rule + "\nbye\n") + "\n", signal);
+  EXPECT_EQ(
+      said_in("a warning\n" + rule + "\nprocess rank 3 on node h4 exited on\nsignal 9 (Killed).\n"),
+      "process rank 3 on node h4 exited on signal 9 (Killed).");
   EXPECT_EQ(said_in("out of luck\n-----\n" + launcher), "out of luck");
   EXPECT_EQ(said_in(launcher + "noise\nout of luck\n\n"), "out of luck");
   EXPECT_EQ(said_in(launcher), "A process exited:");

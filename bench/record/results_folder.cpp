@@ -118,10 +118,13 @@ std::string holder_in(const fs::path& path) {
 FolderLock::FolderLock(const fs::path& folder) {
   const fs::path path = folder / kLockFile;
   descriptor_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  // The file of another user is as good a lock, and keeps the name of who wrote it last.
+  const bool is_others = !descriptor_.is_open() && errno == EACCES;
+  if (is_others) descriptor_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!descriptor_.is_open()) refuse_write(fmt::format("cannot make '{}'", path.string()), errno);
   if (::flock(descriptor_.number(), LOCK_EX | LOCK_NB) == 0) {
     // A full disk costs the name of the holder, not the lock.
-    if (::ftruncate(descriptor_.number(), 0) != 0) return;
+    if (is_others || ::ftruncate(descriptor_.number(), 0) != 0) return;
     write_all(descriptor_.number(), fmt::format("process {} on {}\n", ::getpid(), own_host_name()));
   } else if (errno == EWOULDBLOCK) {
     fail<UsageError>("'{}' is being written by {}; wait until that has ended", folder.string(),

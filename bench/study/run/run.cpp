@@ -156,7 +156,8 @@ void StudyRun::finish(Begun begun, const LaunchEnd& how) {
                           said.empty() ? "" : ": ", said);
   }
   record.placement = read_placement(own);
-  const std::string elsewhere = end.ok ? misplaced(record.placement, launch) : std::string();
+  const std::vector<FoundHost> hosts = manifest_.hosts.value_or(std::vector<FoundHost>());
+  const std::string elsewhere = end.ok ? misplaced(record.placement, launch, hosts) : "";
   record.seconds = end.seconds;
   record.status = end.ok ? "ok" : end.interrupted ? "interrupted" : "failed";
   record.note = end.why;
