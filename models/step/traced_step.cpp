@@ -35,6 +35,16 @@ bool is_possible(const StepProfile& profile) {
          std::ranges::all_of(profile.layers, [](auto& layer) { return is_possible(layer); });
 }
 
+/// Whether what counts is counted in whole numbers, of which the library's own reading would cut
+/// off the fraction.
+bool has_whole_counts(const Json& profile) {
+  const auto is_whole = [](const Json& count) { return count.is_number_integer(); };
+  return is_whole(profile.at("batch")) &&
+         std::ranges::all_of(profile.at("layers"), [&](const Json& layer) {
+           return std::ranges::all_of(layer.at("gradients"), is_whole);
+         });
+}
+
 }  // namespace
 
 double StepProfile::forward_seconds() const {
@@ -70,9 +80,10 @@ StepProfile parse_profile(std::string_view text, const std::string& file) {
   } catch (const Json::exception& error) {
     fail<UsageError>("{}: {}; {}", file, error.what(), kValid);
   }
-  if (!is_possible(profile)) {
+  if (!has_whole_counts(json) || !is_possible(profile)) {
     fail<UsageError>(
-        "{}: no step: a batch and gradients are at least 1, seconds 0 or more, and neither layers "
+        "{}: no step: a batch and gradients are whole numbers from 1 on, seconds 0 or more, and "
+        "neither layers "
         "nor step_seconds are empty; {}",
         file, kValid);
   }

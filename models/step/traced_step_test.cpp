@@ -83,6 +83,8 @@ TEST(StepProfile, RefusesWhatNoStepCanBe) {
   for (const auto& [old, now] : std::to_array<std::pair<std::string, std::string>>(
            {{"\"batch\": 4", "\"batch\": 0"},
             {"\"batch\": 4", "\"batch\": 18446744073709551615"},
+            {"\"batch\": 4", "\"batch\": 4.5"},
+            {"12,", "12.5,"},
             {"0.25", "-0.25"},
             {"0.125", "-1"},
             {"12,", "0,"}})) {
