@@ -17,9 +17,9 @@ class Network;
 Checkpoint captured(const Network& network, GradientSync& sync, Communicator& host);
 
 /// The same checkpoint on every rank, each of which takes its own random numbers and what of the
-/// optimizer is its own. The parameters
-/// come first: a strategy that keeps a copy finds them in the network when its restore_optimizer()
-/// is called. Throws UsageError when a tensor is missing or has another shape.
+/// optimizer is its own. The parameters come first: a strategy that keeps a copy finds them in the
+/// network when its restore_optimizer() is called. Throws UsageError when a tensor is missing or
+/// has another shape.
 void take_over(const Checkpoint& checkpoint, Network& network, GradientSync& sync, int rank);
 
 }  // namespace scalebench

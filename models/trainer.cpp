@@ -12,7 +12,6 @@
 #include <memory>
 #include <numeric>
 #include <span>
-#include <utility>
 
 #include "collectives/control.hpp"
 #include "kernels/error.hpp"

@@ -80,8 +80,8 @@ Span AllreduceBuffers::front(std::size_t count, DType dtype) const {
 
 void require_memory(const AllreduceFootprint& footprint, std::size_t host_transports,
                     std::size_t shared, int ranks_on_host) {
-  // A window and its algorithms' scratch for each transport, the inputs of the check for
-  // all. Ranks that share memory may share two more windows of scratch.
+  // A window and its algorithms' scratch for each transport, the inputs of the check for all. Ranks
+  // that share memory may share two more windows of scratch.
   const auto largest = static_cast<double>(footprint.largest_bytes);
   const double window = static_cast<double>(footprint.window_bytes(Memory::host)) + largest;
   const double needed = (window * static_cast<double>(host_transports) +

@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>

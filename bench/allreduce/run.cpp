@@ -238,8 +238,6 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
     allocate(transports, footprint_of(options), ranks.host);
     ranks.watchdog.end_cell();
     return run.measure(plan);
-  } catch (const JointRefusal&) {
-    throw;  // on all ranks, before there is any window
   } catch (const std::exception& error) {
     end_all(ranks, error);
   }

@@ -83,10 +83,12 @@ std::optional<int> started_beside_others(int argc, char** argv) {
     const EnvironmentVariables variables = environment_variables(::environ);
     const auto place = process_place(variables);
     if (!place) return std::nullopt;
-    return code_of(with_first(/*quiet=*/false, [&]() -> ExitCode {
+    // What its part is it says itself, once nothing is in the way.
+    return code_of(with_first(/*quiet=*/true, [&]() -> ExitCode {
       const RankStart start =
           start_of(own_program(argc, argv), described_cluster("", "", variables), variables);
       require_way_to(start.settings, *place, variables);
+      print_line(part_of(*place));
       become_launcher(start);
     }));
   } catch (const std::exception& error) {

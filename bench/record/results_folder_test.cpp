@@ -10,7 +10,6 @@
 
 #include <limits>
 #include <regex>
-#include <string_view>
 
 #include "bench/record/file.hpp"
 #include "bench/record/testing.hpp"

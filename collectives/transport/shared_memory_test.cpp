@@ -2,7 +2,6 @@
 // Runs under mpirun on 1, 2 and 4 ranks: real processes that map each other's memory.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>

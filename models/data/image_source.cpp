@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <utility>
 
 #include "kernels/error.hpp"
 #include "kernels/layers/input.hpp"

@@ -12,7 +12,6 @@
 #include <span>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 #include "collectives/communicator.hpp"
 #include "kernels/layers/input.hpp"

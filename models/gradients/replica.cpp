@@ -9,7 +9,6 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <string_view>
 
 #include "collectives/control.hpp"

@@ -21,7 +21,7 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   /// Updates all parameters from their .grad, every one of which must be defined. Throws UsageError
-  /// when one is sparse.
+  /// when parameters and gradients are not all float32 without gaps.
   virtual void step(double learning_rate) = 0;
   /// The rate of later steps, put where a step() finds it that is recorded and replayed. False
   /// where a replay would go on with the rate, and the corrections, that it was recorded with.

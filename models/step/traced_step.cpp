@@ -83,8 +83,7 @@ StepProfile parse_profile(std::string_view text, const std::string& file) {
   if (!has_whole_counts(json) || !is_possible(profile)) {
     fail<UsageError>(
         "{}: no step: a batch and gradients are whole numbers from 1 on, seconds 0 or more, and "
-        "neither layers "
-        "nor step_seconds are empty; {}",
+        "neither layers nor step_seconds are empty; {}",
         file, kValid);
   }
   return profile;

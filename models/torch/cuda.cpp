@@ -5,13 +5,11 @@
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
-#include <ATen/ops/empty.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <malloc.h>
 #include <torch/version.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "models/torch/capture.hpp"

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <map>
 #include <sstream>
-#include <utility>
 #include <vector>
 
 #include "bench/program/words.hpp"

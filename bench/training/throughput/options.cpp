@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/training/throughput/options.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "bench/cli/quantity.hpp"
