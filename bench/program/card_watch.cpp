@@ -119,18 +119,9 @@ void set_card(ResultRow& row, const CardSummary& card) {
 struct DeviceWatch::Looker {
   Looker(const std::string& uuid, const std::string& library)
       : nvml(library), found(nvml.find(uuid)) {
-    if (found.card != nullptr) thread = std::thread([this] { run(); });
+    if (found.card == nullptr) return;
+    thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
-  ~Looker() {
-    {
-      const std::lock_guard lock(mutex);
-      stopped = true;
-    }
-    wake.notify_all();
-    if (thread.joinable()) thread.join();
-  }
-  Looker(const Looker&) = delete;
-  Looker& operator=(const Looker&) = delete;
 
   CardLook look() const {
     const bool whole = found.slice == nullptr;  // what other slices use is not this one's
@@ -143,24 +134,23 @@ struct DeviceWatch::Looker {
             .reasons = nvml.clock_reasons(found.card)};
   }
 
-  void run() {
+  void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
-    while (!stopped) {
+    while (!stop.stop_requested()) {
       lock.unlock();
       const CardLook seen = look();
       lock.lock();
       looks.push_back(seen);
-      wake.wait_for(lock, kPause, [this] { return stopped; });
+      wake.wait_for(lock, stop, kPause, [] { return false; });
     }
   }
 
   Nvml nvml;
   const Nvml::Found found;
   std::mutex mutex;
-  std::condition_variable wake;
-  bool stopped = false;
+  std::condition_variable_any wake;
   std::vector<CardLook> looks;
-  std::thread thread;  // the last: it uses all of the above
+  std::jthread thread;  // the last: it uses all of the above
 };
 
 DeviceWatch::DeviceWatch(const std::string& uuid, const std::string& library) {

@@ -15,37 +15,35 @@
 namespace scalebench {
 namespace {
 
-std::string own_machine(const Ranks& ranks) {
-  return boot_id().empty() ? ranks.session.host() : boot_id();
-}
-
-std::vector<std::vector<double>> cores_by_rank(const Ranks& ranks) {
+/// Those that each rank may run on, of machines that are counted from 0.
+std::vector<std::vector<Core>> cores_by_rank(const Ranks& ranks) {
+  const std::string own = boot_id().empty() ? ranks.session.host() : boot_id();
+  const std::vector<std::string> machines = all_gather(ranks.host, own);
   const std::vector<int> cores = usable_cores();
-  return gather_lists(ranks.host, {cores.begin(), cores.end()});
+  std::vector<std::vector<Core>> usable;
+  for (const std::vector<double>& one : gather_lists(ranks.host, {cores.begin(), cores.end()})) {
+    const auto at = std::ranges::find(machines, machines[usable.size()]);
+    std::vector<Core>& mine = usable.emplace_back();
+    for (const double core : one) {
+      mine.emplace_back(static_cast<int>(at - machines.begin()), static_cast<int>(core));
+    }
+  }
+  return usable;
 }
 
 }  // namespace
 
-bool is_crowded(const Ranks& ranks) {
-  const std::vector<std::string> machines = all_gather(ranks.host, own_machine(ranks));
-  const std::vector<std::vector<double>> cores = cores_by_rank(ranks);
-  std::vector<std::vector<Core>> usable(machines.size());
-  for (std::size_t rank = 0; rank < machines.size(); ++rank) {
-    const auto machine = std::ranges::find(machines, machines[rank]) - machines.begin();
-    for (const double core : cores[rank]) {
-      usable[rank].emplace_back(static_cast<int>(machine), static_cast<int>(core));
-    }
-  }
-  return too_few_cores(usable);
-}
+bool is_crowded(const Ranks& ranks) { return too_few_cores(cores_by_rank(ranks)); }
 
 std::size_t cores_together(const Ranks& ranks) {
-  const std::vector<std::string> machines = all_gather(ranks.host, own_machine(ranks));
-  const std::vector<std::vector<double>> cores = cores_by_rank(ranks);
-  std::set<double> together;
-  for (std::size_t rank = 0; rank < machines.size(); ++rank) {
-    if (machines[rank] == own_machine(ranks))
-      together.insert(cores[rank].begin(), cores[rank].end());
+  const std::vector<std::vector<Core>> usable = cores_by_rank(ranks);
+  const std::vector<Core>& mine = usable[static_cast<std::size_t>(ranks.session.rank())];
+  std::set<Core> together;
+  for (const std::vector<Core>& one : usable) {
+    // A rank is on one machine.
+    if (!one.empty() && one.front().first == mine.front().first) {
+      together.insert(one.begin(), one.end());
+    }
   }
   return together.size();
 }

@@ -83,24 +83,18 @@ struct Monitor::Sampler {
         host(neighbours.processes, neighbours.cpus),
         file(to),
         at_home(first),
-        thread([this] { run(); }) {}
-  ~Sampler() { stop(); }
-  Sampler(const Sampler&) = delete;
-  Sampler& operator=(const Sampler&) = delete;
+        thread([this](const std::stop_token& stop) { run(stop); }) {}
 
   void stop() {
-    {
-      const std::lock_guard lock(mutex);
-      stopped = true;
-    }
-    wake.notify_all();
-    if (thread.joinable()) thread.join();
+    thread.request_stop();
+    thread.join();
   }
 
   /// Until the next sample is due; false: stop.
-  bool sleep() {
+  bool sleep(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
-    return !wake.wait_for(lock, kInterval, [this] { return stopped; });
+    wake.wait_for(lock, stop, kInterval, [] { return false; });
+    return !stop.stop_requested();
   }
 
   /// The counters and their time.
@@ -108,12 +102,12 @@ struct Monitor::Sampler {
     return with_its_time(5e-3, [this] { return host.read(); });
   }
 
-  void run() {
+  void run(const std::stop_token& stop) {
     try {
       const Nvml cards;
       auto [before, last] = look();
       for (bool goes_on = true; goes_on;) {
-        goes_on = sleep();
+        goes_on = sleep(stop);
         // A last look, so that a short program has one; ticks are too coarse for less.
         if (!goes_on && local_seconds() - last < kShortest) break;
         const auto [now, seconds] = look();
@@ -146,9 +140,8 @@ struct Monitor::Sampler {
   std::vector<ResultRow> kept;  // of another host
   std::string problem;
   std::mutex mutex;
-  std::condition_variable wake;
-  bool stopped = false;
-  std::thread thread;  // the last: it uses all of the above
+  std::condition_variable_any wake;
+  std::jthread thread;  // the last: it uses all of the above
 };
 
 Monitor::Monitor(const Ranks& ranks, bool wanted, int launch, Recorder& recorder)

@@ -18,8 +18,6 @@
 #include "bench/cli/stderr.hpp"
 #include "bench/launch/side_by_side.hpp"
 #include "bench/machine/identity.hpp"
-#include "bench/program/watchdog/stop_guard.hpp"
-#include "bench/program/watchdog/termination.hpp"
 #include "bench/record/file.hpp"
 #include "collectives/control.hpp"
 #include "collectives/mpi_session.hpp"
@@ -97,18 +95,6 @@ std::optional<int> started_beside_others(int argc, char** argv) {
   }
 }
 
-/// It ends all ranks as incomplete.
-WatchdogOptions watchdog_options(const MpiSession& session, const CallMarks& calls,
-                                 double timeout_seconds) {
-  WatchdogOptions watchdog;
-  watchdog.calls = &calls;
-  if (timeout_seconds > 0) watchdog.limit_seconds = timeout_seconds;
-  watchdog.stretches = timeout_seconds == 0;
-  watchdog.heeds_termination = true;
-  watchdog.end = [&session] { session.abort(code_of(ExitCode::incomplete)); };
-  return watchdog;
-}
-
 /// A command line that was read: what runs, or the exit code of one that asks for a text or is not
 /// valid.
 struct ReadLine {
@@ -142,8 +128,12 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
   const bool alone = !is_mpi_rank(environment_variables(::environ));
   if (alone) line = read_line(argc, argv, parse, 1, /*speaks=*/true);
   if (line.code) return *line.code;
-  std::optional<StopGuard> guard;
-  if (!alone) guard.emplace(argc, argv);
+  std::optional<Watchdog> watchdog;
+  if (alone) {
+    watchdog.emplace();
+  } else {
+    watchdog.emplace(argc, argv);
+  }
   MpiSession session(argc, argv);
   if (!alone) line = read_line(argc, argv, parse, session.size(), session.rank() == 0);
   if (line.code) return *line.code;
@@ -151,15 +141,14 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
   try {
     require_promised_ranks(session);
     require_calls_from_any_thread();
-    CallMarks calls;
     const auto host = make_mpi_communicator();
-    host->set_marks(&calls);
+    host->set_marks(&watchdog->marks().calls());
     if (line.places) return code_of(say_places(session, *host));
-    Watchdog watchdog(*host, watchdog_options(session, calls, words.timeout_seconds));
-    watchdog.work("preparing");
-    std::optional<StopGuard::Rest> rest;
-    if (guard) rest.emplace(*guard);
-    return code_of(body({session, *host, watchdog}));
+    Patience patience;
+    if (words.timeout_seconds > 0) patience = {words.timeout_seconds, /*stretches=*/false};
+    const Watchdog::Watch watch(*watchdog, *host, patience);
+    watchdog->work("preparing");
+    return code_of(body({session, *host, *watchdog}));
   } catch (const JointRefusal& error) {
     if (session.rank() == 0) print_line(error.what());
     return code_of(ExitCode::usage);

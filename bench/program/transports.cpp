@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "bench/cli/help.hpp"
+#include "bench/cli/words.hpp"
 #include "bench/machine/device_choice.hpp"
-#include "bench/program/words.hpp"
 #include "collectives/control.hpp"
 #include "collectives/transport/transports.hpp"
 #include "kernels/device.hpp"

@@ -2,57 +2,67 @@
 #include "bench/program/watchdog/life_signs.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdint>
+#include <chrono>
 #include <fstream>
-#include <string>
+#include <iterator>
+#include <sstream>
 #include <utility>
-
-#include "bench/program/watchdog/link.hpp"
 
 namespace scalebench {
 namespace {
 
-double seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+/// Fields of /proc/PID/stat, by proc(5).
+struct Status {
+  char state = 0;
+  std::int64_t faults = 0;  // for which a page was loaded
+  double computed = 0;      // seconds of all threads on a processor
+};
+
+Status status_in(const std::string& path) {
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // The second field is a name in parentheses, which may hold any of them.
+  std::istringstream words(text.substr(text.rfind(')') + 1));
+  Status status;
+  words >> status.state;
+  std::int64_t fields[12] = {};  // 4 to 15
+  for (std::int64_t& one : fields) words >> one;
+  status.faults = fields[8];
+  status.computed = static_cast<double>(fields[10] + fields[11]);
+  status.computed /= static_cast<double>(sysconf(_SC_CLK_TCK));
+  return status;
 }
 
-/// Of the main thread, what has gone through read, write and their like, on every file system, and
-/// not through send and recv; 0 where the system does not tell.
-std::int64_t bytes_of_main_thread() {
-  std::ifstream words(fmt::format("/proc/self/task/{}/io", getpid()));
+/// What has gone through read, write and their like, on every file system, and not through send and
+/// recv; 0 where the system does not tell.
+std::int64_t bytes_in(const std::string& path) {
+  std::ifstream words(path);
   std::string rchar, wchar;
   std::int64_t in = 0, out = 0;
   return words >> rchar >> in >> wchar >> out ? in + out : 0;
 }
 
-/// Of the main thread: on a processor, or waiting for one.
-double runnable_seconds() {
-  std::ifstream words("/proc/self/schedstat");
-  std::int64_t ran = 0, waited = 0;
-  words >> ran >> waited;
-  return 1e-9 * static_cast<double>(ran + waited);
-}
-
 }  // namespace
 
-bool LifeSigns::any() {
+LifeSigns::LifeSigns(pid_t process)
+    : status_(fmt::format("/proc/{}/stat", process)),
+      bytes_of_main_thread_(fmt::format("/proc/{0}/task/{0}/io", process)) {}
+
+LifeSigns::Look LifeSigns::look() {
   constexpr double kShare = 0.05;
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   const double now = watchdog_seconds();
   const double least = kShare * (now - std::exchange(looked_, now));
-  const double computed = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  const double runnable = runnable_seconds();
-  const std::int64_t bytes = bytes_of_main_thread();
-  const long blocks = usage.ru_inblock + usage.ru_oublock;
-  const bool computes = computed - std::exchange(computed_, computed) > least;
-  const bool wants = runnable - std::exchange(runnable_, runnable) > least;
-  const bool moves = bytes != std::exchange(bytes_, bytes);
-  const bool writes = blocks != std::exchange(blocks_, blocks);
-  return computes || wants || moves || writes;
+  const Status status = status_in(status_);
+  const std::int64_t moved = bytes_in(bytes_of_main_thread_) + status.faults;
+  const bool computes = status.computed - std::exchange(computed_, status.computed) > least;
+  const bool moves = moved != std::exchange(moved_, moved);
+  return {status.state == 'T', status.state == 'R' || computes || moves};
+}
+
+double watchdog_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace scalebench

@@ -11,7 +11,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <thread>
@@ -23,43 +22,79 @@ namespace {
 
 void sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(300)); }
 
-/// Looks as a watchdog does: on another thread than the main one.
-bool any_of(LifeSigns& signs) {
-  bool any = false;
-  std::thread([&] { any = signs.any(); }).join();
-  return any;
+/// A child that does that for ever.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& body) : process_(fork()) {
+    if (process_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (true) body();
+  }
+  ~Child() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  pid_t process() const { return process_; }
+
+ private:
+  const pid_t process_;
+};
+
+/// In one of a hundred looks.
+bool comes_to(LifeSigns& signs, const std::function<bool(LifeSigns::Look)>& is_so) {
+  for (int look = 0; look < 100; ++look) {
+    sleep();
+    if (is_so(signs.look())) return true;
+  }
+  return false;
 }
 
 TEST(LifeSigns, AProcessThatSleepsShowsNone) {
-  LifeSigns signs;
-  bool any = any_of(signs);
-  // Threads of a library spin for a moment after they have begun.
-  for (int look = 0; look < 100 && any; ++look) {
-    sleep();
-    any = any_of(signs);
-  }
-  EXPECT_FALSE(any);
+  const Child child([] { pause(); });
+  LifeSigns signs(child.process());
+  EXPECT_TRUE(comes_to(signs, [](LifeSigns::Look look) { return !look.alive && !look.stopped; }));
 }
 
 TEST(LifeSigns, AProcessThatComputesShowsThem) {
-  LifeSigns signs;
-  any_of(signs);
-  // By its own time on a processor, however many others want it.
-  const std::clock_t end = std::clock() + CLOCKS_PER_SEC / 5;
-  while (std::clock() < end) {
-  }
-  EXPECT_TRUE(any_of(signs));
+  const Child child([] {});
+  LifeSigns signs(child.process());
+  EXPECT_TRUE(comes_to(signs, [](LifeSigns::Look look) { return look.alive; }));
+}
+
+TEST(LifeSigns, AProcessWhoseOtherThreadComputesShowsThem) {
+  const Child child([] {
+    std::thread([] {
+      while (true) {
+      }
+    }).join();
+  });
+  LifeSigns signs(child.process());
+  EXPECT_TRUE(comes_to(signs, [](LifeSigns::Look look) { return look.alive; }));
+}
+
+TEST(LifeSigns, AProcessThatIsStoppedSaysSo) {
+  const Child child([] {});
+  LifeSigns signs(child.process());
+  kill(child.process(), SIGSTOP);
+  EXPECT_TRUE(comes_to(signs, [](LifeSigns::Look look) { return look.stopped && !look.alive; }));
 }
 
 /// Whether a write is a sign, which takes next to no time.
 bool shows_a_write_to(int file) {
-  LifeSigns signs;
-  sleep();
-  any_of(signs);
+  LifeSigns signs(getpid());
+  // By another thread than the main one, which is then not seen running.
+  const auto is_alive = [&] {
+    bool alive = false;
+    std::thread([&] {
+      sleep();
+      alive = signs.look().alive;
+    }).join();
+    return alive;
+  };
+  is_alive();
   const std::string bytes(4096, 'x');
   EXPECT_EQ(write(file, bytes.data(), bytes.size()), 4096);
-  sleep();
-  return any_of(signs);
+  return is_alive();
 }
 
 TEST(LifeSigns, AProcessThatWritesAFileShowsThem) {
@@ -77,40 +112,28 @@ TEST(LifeSigns, AlsoWhereNoDiskIsBehindTheFile) {
   close(file);
 }
 
-/// On one processor with another process that has a hundred times its share.
 TEST(LifeSigns, AProcessThatGetsNextToNoTimeShowsThem) {
   cpu_set_t allowed{};
   ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
   int processor = 0;
   while (!CPU_ISSET(processor, &allowed)) ++processor;
-  const auto start = [&](int niceness, const std::function<bool()>& body) {
-    const pid_t child = fork();
-    if (child != 0) return child;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    cpu_set_t one{};
-    CPU_SET(processor, &one);
-    const bool is_pinned = sched_setaffinity(0, sizeof(one), &one) == 0;
-    [[maybe_unused]] const int nicer = nice(niceness);
-    _exit(is_pinned && body() ? 0 : 1);
+  const auto share_one = [&](int niceness) {
+    return [processor, niceness] {
+      cpu_set_t one{};
+      CPU_SET(processor, &one);
+      if (sched_setaffinity(0, sizeof(one), &one) != 0 || nice(niceness) < 0) _exit(1);
+      while (true) {
+      }
+    };
   };
-  const pid_t greedy = start(0, [] {
-    while (getppid() != 0) {
-    }
-    return true;
-  });
-  const pid_t starved = start(19, [] {
-    LifeSigns signs;
-    any_of(signs);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (std::chrono::steady_clock::now() < end) {
-    }
-    return any_of(signs);
-  });
-  int status = -1;
-  EXPECT_EQ(waitpid(starved, &status, 0), starved);
-  EXPECT_EQ(status, 0);
-  kill(greedy, SIGKILL);
-  waitpid(greedy, nullptr, 0);
+  const Child greedy(share_one(0)), starved(share_one(19));
+  LifeSigns signs(starved.process());
+  sleep();
+  signs.look();
+  for (int look = 0; look < 5; ++look) {
+    sleep();
+    EXPECT_TRUE(signs.look().alive);
+  }
 }
 
 }  // namespace

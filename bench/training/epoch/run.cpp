@@ -19,7 +19,6 @@
 #include "bench/program/crowding.hpp"
 #include "bench/program/monitor.hpp"
 #include "bench/program/recorder.hpp"
-#include "bench/program/watchdog/termination.hpp"
 #include "bench/record/columns.hpp"
 #include "bench/training/epoch/account.hpp"
 #include "bench/training/epoch/measure.hpp"

@@ -1,37 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads as ranks, whose steps take longer than the watchdog's limit.
 #include "bench/training/epoch/watch.hpp"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <thread>
 
 #include "bench/program/watchdog/watchdog.hpp"
-#include "collectives/transport/thread_ranks_test.hpp"
 
 namespace scalebench {
 namespace {
 
-TEST(StepMarks, AStepOfUnknownLengthIsNoHangAndTellsThatOfTheNext) {
-  constexpr double kLimit = 3;  // seconds: a thread may long wait for its turn on a busy core
-  std::atomic<int> ends = 0;
-  run_ranks(2, [&](Communicator& host) {
-    Watchdog watchdog(host, {.limit_seconds = kLimit,
-                             .lives = [] { return true; },
-                             .end = [&] { ++ends; },
-                             .say = [](const std::string&) {}});
-    StepMarks marks(watchdog, 0);
-    marks.begin("epoch 0");
-    for (int step = 0; step < 2; ++step) {
-      marks.step();
-      std::this_thread::sleep_for(std::chrono::duration<double>(2 * kLimit));
-    }
-    marks.end();
-    host.barrier();
-  });
-  EXPECT_EQ(ends, 0);
+TEST(StepMarks, AStepOfUnknownLengthIsWorkAndTellsThatOfTheNext) {
+  Watchdog watchdog;
+  const auto progress = [&] { return watchdog.marks().read(); };
+  StepMarks marks(watchdog, 0);
+  marks.begin("epoch 0");
+  marks.step();
+  EXPECT_EQ(progress().stage, Stage::work);
+  constexpr std::chrono::milliseconds kStep{600};
+  std::this_thread::sleep_for(kStep);
+  marks.step();
+  EXPECT_EQ(progress().stage, Stage::cell);
+  EXPECT_GE(progress().limit_seconds, 60) << "a hundred times the first";
+  EXPECT_EQ(progress().moves % 2, 1U) << "inside the step";
+  marks.end();
+  EXPECT_EQ(progress().stage, Stage::between);
 }
 
 }  // namespace

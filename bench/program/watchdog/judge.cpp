@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/program/watchdog/verdict.hpp"
+#include "bench/program/watchdog/judge.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,65 +9,17 @@
 #include <iterator>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace scalebench {
 namespace {
 
-constexpr double kSlowBytesPerSecond = 1e9;  // of a message; a hundred times as long is waited
-
-}  // namespace
-
-ProgressMarks::ProgressMarks(double limit_seconds, bool stretches, double patience,
-                             const CallMarks* calls)
-    : limit_seconds_(limit_seconds), stretches_(stretches), patience_(patience), calls_(calls) {
-  cell_.limit_seconds = least_seconds();
-}
-
-double ProgressMarks::least_seconds() const {
-  return (cell_.shows_life() ? patience_ : 1) * limit_seconds_;
-}
-
-void ProgressMarks::begin(std::string_view name, Stage stage) {
-  const std::lock_guard lock(mutex_);
-  ++cell_.cells;
-  cell_.moves_before = moves();
-  cell_.stage = stage;
-  cell_.limit_seconds = least_seconds();
-  const std::size_t length = name.copy(cell_.name, sizeof(cell_.name) - 1);
-  cell_.name[length] = '\0';
-}
-
-void ProgressMarks::end_cell() {
-  const std::lock_guard lock(mutex_);
-  cell_.stage = Stage::between;
-  cell_.limit_seconds = least_seconds();
-}
-
-void ProgressMarks::expect(double operation_seconds) {
-  if (!stretches_) return;
-  const std::lock_guard lock(mutex_);
-  cell_.limit_seconds = std::max(least_seconds(), kLimitOverExpected * operation_seconds);
-}
-
-RankProgress ProgressMarks::read() const {
-  const std::lock_guard lock(mutex_);
-  RankProgress progress = cell_;
-  progress.moves = moves();
-  if (calls_ == nullptr) return progress;
-  const CallMarks::Count calls = calls_->read();
-  progress.calls = calls.moves;
-  // One that works waits for others now, and its limit is that of a span.
-  if (progress.shows_life() && calls.inside()) {
-    progress.waits = 1;
-    progress.limit_seconds = limit_seconds_;
-    const double expected = static_cast<double>(calls.bytes) / kSlowBytesPerSecond;
-    if (stretches_)
-      progress.limit_seconds = std::max(limit_seconds_, kLimitOverExpected * expected);
-  }
-  return progress;
-}
-
-namespace {
+constexpr double kSilentShare = 0.5;  // of the limit: four messages and more are missing
+constexpr double kHushSeconds = 2.5;  // before a launcher gives up on a host that is cut off
+constexpr double kTogether = 1;       // in which ranks of one host that fall silent do so
+// A rank that fails waits so long before it ends all: deaths that are told later are the launcher's
+// doing.
+constexpr double kFailingSeconds = 0.4;
 
 /// Ranks can be compared by it. Not by their calls, of which some make more than others.
 auto place_of(const RankProgress& progress) {
@@ -78,15 +30,15 @@ auto place_of(const RankProgress& progress) {
 /// ` in "allreduce ring float 1 MiB" (operation 17 of the cell)`
 std::string where(const RankProgress& progress) {
   if (progress.cells == 0) return " before its first cell";
-  if (progress.stage == Stage::between) return fmt::format(" after \"{}\"", progress.name);
-  if (progress.stage != Stage::cell) return fmt::format(" in \"{}\"", progress.name);
+  if (progress.stage == Stage::between) return fmt::format(" after \"{}\"", progress.name.data());
+  if (progress.stage != Stage::cell) return fmt::format(" in \"{}\"", progress.name.data());
   const std::uint64_t operation = (progress.moves + 1) / 2 - (progress.moves_before + 1) / 2;
   std::string operations = "before its first operation";
   if (operation > 0) {
     operations = fmt::format("{}operation {} of the cell", progress.moves % 2 == 1 ? "" : "after ",
                              operation);
   }
-  return fmt::format(" in \"{}\" ({})", progress.name, operations);
+  return fmt::format(" in \"{}\" ({})", progress.name.data(), operations);
 }
 
 std::string names_of(std::span<const WatchedRank> ranks) {
@@ -122,16 +74,8 @@ std::string likely_cause(std::span<const WatchedRank> ranks) {
 
 }  // namespace
 
-bool RankProgress::same_place(const RankProgress& other) const {
-  return place_of(*this) == place_of(other) && calls == other.calls;
-}
-
-bool RankProgress::stands_still_since(const RankProgress& before) const {
-  return same_place(before) && (!shows_life() || signs == before.signs);
-}
-
-std::string describe_death(const WatchedRank& dead) {
-  return fmt::format("rank {} on {} died{}; ending all ranks", dead.rank, dead.host,
+std::string describe_death(const Told& dead) {
+  return fmt::format("rank {} on {} died{}; ending all ranks", dead.rank, dead.host.data(),
                      where(dead.progress));
 }
 
@@ -172,6 +116,83 @@ std::string describe_hang(std::span<const WatchedRank> ranks, double seconds) {
   }
   return fmt::format("{}: no progress for {:.3g} s{}, and the others wait; ending all ranks",
                      hang_of(blamed), seconds, where(behind.progress));
+}
+
+Judge::Judge(int ranks, double limit_seconds)
+    : limit_seconds_(limit_seconds), ranks_(static_cast<std::size_t>(ranks)) {}
+
+void Judge::hear(const Told& told, double now) {
+  Rank& rank = ranks_.at(static_cast<std::size_t>(told.rank));
+  const bool is_first = rank.heard == 0;
+  if (is_first) rank.hear_all_at(now);
+  if (!is_first && told.beat == rank.told.beat) return;
+  const RankProgress before = std::exchange(rank.told, told).progress;
+  rank.heard = now;
+  if (!told.progress.stands_still_since(before)) moved_ = rank.moved = now;
+  if (told.progress.signs != before.signs) rank.alive = now;
+}
+
+void Judge::dismiss(int rank, bool failing, double now) {
+  ranks_.at(static_cast<std::size_t>(rank)).gone = true;
+  if (failing && failing_since_ == 0) failing_since_ = now;
+}
+
+bool Judge::may_name_death(int rank, double now) {
+  ranks_.at(static_cast<std::size_t>(rank)).gone = true;
+  const bool by_launcher = failing_since_ > 0 && now > failing_since_ + kFailingSeconds;
+  if (named_ < 0 && !by_launcher) named_ = rank;
+  return named_ == rank;
+}
+
+std::vector<WatchedRank> Judge::watched(double now, double silent_seconds) const {
+  std::vector<WatchedRank> watched;
+  for (const Rank& one : ranks_) {
+    if (one.gone) continue;
+    watched.push_back({one.told.rank, one.told.host.data(), now - one.heard > silent_seconds,
+                       now - one.moved, now - one.alive, one.told.progress});
+  }
+  return watched;
+}
+
+std::string Judge::note_of_silence(double now) {
+  bool news = false;
+  for (Rank& one : ranks_) {
+    const double seconds = one.gone ? 0 : now - one.heard;
+    one.hushed = one.hushed && seconds > kHushSeconds - kTogether;
+    news = news || (seconds > kHushSeconds && !one.hushed);
+  }
+  if (!news) return "";
+  const std::vector<WatchedRank> all = watched(now, kHushSeconds - kTogether);
+  for (const WatchedRank& one : all) {
+    if (one.silent) ranks_[static_cast<std::size_t>(one.rank)].hushed = true;
+  }
+  return describe_silence(all, kHushSeconds);
+}
+
+Judge::Finding Judge::look(double now) {
+  // A watchdog that was stopped itself knows nothing of the meantime.
+  if (now - std::exchange(last_look_, now) > limit_seconds_ / 2) {
+    for (Rank& one : ranks_) one.hear_all_at(now);
+    moved_ = now;
+  }
+  Finding finding;
+  const std::vector<WatchedRank> ranks = watched(now, kSilentShare * limit_seconds_);
+  // A job as a whole that its user or its scheduler has stopped is to go on some day.
+  if (std::ranges::all_of(ranks, &WatchedRank::silent)) return finding;
+  finding.note = note_of_silence(now);
+  const auto lost = [&](const Rank& one) { return !one.gone && now - one.heard > limit_seconds_; };
+  double limit = 0;
+  for (const WatchedRank& one : ranks) limit = std::max(limit, one.progress.limit_seconds);
+  const auto idle = std::ranges::find_if(ranks, &WatchedRank::idle);
+  if (std::ranges::any_of(ranks_, lost)) {
+    finding.verdict = describe_hang(ranks, limit_seconds_);
+  } else if (idle != ranks.end()) {
+    // The others may spin while they wait for a rank that works on its own.
+    finding.verdict = describe_idleness(*idle) + "; ending all ranks";
+  } else if (now - moved_ > limit) {
+    finding.verdict = describe_hang(ranks, limit);
+  }
+  return finding;
 }
 
 }  // namespace scalebench

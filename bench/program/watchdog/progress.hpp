@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank is at and how far it came, as its main thread marks it and its watchdog, another
+// process, reads it. Cost: two stores an operation.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "collectives/call_marks.hpp"
+
+namespace scalebench {
+
+/// What a rank is at.
+enum class Stage : std::uint64_t {
+  between,  // cells: results are written, or the program begins or ends
+  cell,     // operations, which are counted
+  span,     // something else that the ranks do together, with a name
+  work,     // of the rank's own: a model is built, a file is read or written
+};
+
+/// How far a rank has come. Sent between hosts as it lies in memory.
+struct RankProgress {
+  std::uint64_t cells = 0;         // cells, spans and works begun so far
+  std::uint64_t moves = 0;         // operations entered and left so far; odd: inside one
+  std::uint64_t moves_before = 0;  // when this cell began
+  double limit_seconds = 0;        // without progress that are too long now
+  std::uint64_t signs = 0;         // looks that have found it computing, reading or writing
+  std::uint64_t calls = 0;         // of a communicator, begun and ended so far
+  std::uint64_t waits = 0;         // 1: at work or between, but in such a call now
+  Stage stage = Stage::between;
+  std::array<char, 96> name = {};  // of what was begun last, cut to fit
+
+  bool same_place(const RankProgress& other) const;
+  /// Nothing has moved since then.
+  bool stands_still_since(const RankProgress& before) const;
+  /// At what it cannot mark progress in: whether it lives is seen from outside.
+  bool shows_life() const {
+    return (stage == Stage::between || stage == Stage::work) && waits == 0;
+  }
+};
+
+/// A value that one thread writes and any reads whole, also of another process that shares the
+/// memory. Where the writer was killed within a write, what is read may be half of it.
+template <class Value>
+class Published {
+  static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(std::uint64_t) == 0);
+  using Words = std::array<std::uint64_t, sizeof(Value) / sizeof(std::uint64_t)>;
+
+ public:
+  void write(const Value& value) {
+    const auto words = std::bit_cast<Words>(value);
+    const std::uint64_t version = version_.load(std::memory_order_relaxed);
+    version_.store(version + 1, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      words_[i].store(words[i], std::memory_order_release);
+    }
+    version_.store(version + 2, std::memory_order_release);
+  }
+  Value read() const {
+    constexpr int kTries = 1000;
+    Words words{};
+    for (int i = 0; i < kTries; ++i) {
+      const std::uint64_t before = version_.load(std::memory_order_acquire);
+      for (std::size_t word = 0; word < words.size(); ++word) {
+        words[word] = words_[word].load(std::memory_order_acquire);
+      }
+      if (before % 2 == 0 && version_.load(std::memory_order_relaxed) == before) break;
+    }
+    return std::bit_cast<Value>(words);
+  }
+
+ private:
+  std::atomic<std::uint64_t> version_{0};
+  std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>> words_{};
+};
+
+/// How long a rank may stand still.
+struct Patience {
+  /// Times the limit, where a rank's life is seen from outside.
+  static constexpr double kForLife = 10;
+
+  double limit_seconds = 25;  // without any rank's progress
+  bool stretches = true;      // the limit, for what is expected to take long
+};
+
+/// Written by one thread, read by others and by other processes.
+class ProgressMarks {
+ public:
+  /// What may take a second may take so many before anybody is accused.
+  static constexpr double kLimitOverExpected = 100;
+
+  ProgressMarks() { set_patience({}); }
+  /// Before anything is begun.
+  void set_patience(Patience patience);
+  void begin(std::string_view name, Stage stage);
+  void end_cell();
+  void expect(double operation_seconds);
+  // One thread writes: no read-modify-write needs to be atomic. An operation that was not left, as
+  // an exception ended it, is so with the next one.
+  void enter() { moves_.store(moves() + 1 + moves() % 2, std::memory_order_relaxed); }
+  void leave() { moves_.store(moves() + moves() % 2, std::memory_order_relaxed); }
+  RankProgress read() const;
+
+  /// Of the communicator by which the program coordinates itself.
+  CallMarks& calls() { return calls_; }
+
+ private:
+  std::uint64_t moves() const { return moves_.load(std::memory_order_relaxed); }
+  double least_seconds() const;
+  /// `seconds`, or as many as what is expected to take `expected` may take.
+  double stretched(double seconds, double expected) const;
+
+  Patience patience_;
+  CallMarks calls_;
+  std::atomic<std::uint64_t> moves_{0};
+  RankProgress cell_;  // but for its moves; the writer's own
+  Published<RankProgress> published_;
+};
+
+}  // namespace scalebench
