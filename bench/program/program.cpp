@@ -153,6 +153,7 @@ int run_on_ranks(int argc, char** argv, const ParseWords& parse,
     if (session.rank() == 0) print_line(error.what());
     return code_of(ExitCode::usage);
   } catch (const std::exception& error) {
+    watchdog->give_up();
     end_all(session, error);
   }
 }

@@ -54,8 +54,9 @@ class Guard {
       if (now >= next_look_) look(now);
     }
     notice_life();
+    if (life_ <= Life::linking) say_last(fmt::format("{} died before it was watched", name_));
     if (life_ == Life::watched && ending_since_ == 0) name_death();
-    if (life_ == Life::terminated) tell(Kind::parted);
+    if (life_ > Life::watched && !is_answered_) tell(kind_of_life());
     if (!judge_) return;
     // Others may ask who names a death; and after a normal end nobody waits for this one.
     const double until = watchdog_seconds() + (life_ == Life::parted ? 0 : kLingerSeconds);
@@ -94,10 +95,11 @@ class Guard {
   void look(double now) {
     const bool slept = now - std::exchange(last_look_, now) > page_.limit_seconds / 2;
     if (slept) heard_ = now;  // what came meanwhile is unknown
-    const bool waits = life_ > Life::unwatched && life_ != Life::watched && !is_answered_;
+    const bool waits = life_ >= Life::linking && life_ != Life::watched && !is_answered_;
     next_look_ = now + (waits ? kAgainSeconds : interval());
     const LifeSigns::Look parent = signs_.look();
-    stopped_looks_ = parent.stopped && life_ != Life::watched ? stopped_looks_ + 1 : 0;
+    const bool seen = life_ == Life::watched || life_ == Life::alone;
+    stopped_looks_ = parent.stopped && !seen ? stopped_looks_ + 1 : 0;
     if (stopped_looks_ * interval() > stopped_seconds_) end_stopped_parent();
     if (!parent.stopped) ++told_.beat;
     if (parent.alive) ++signs_seen_;
@@ -148,7 +150,7 @@ class Guard {
     is_answered_ = true;
     page_.reached = true;
     if (answer == Kind::named) is_to_name_ = true;
-    if (answer == Kind::parted) life_ = page_.life = Life::unwatched;
+    if (answer == Kind::parted) life_ = page_.life = Life::parted;
     if (answer == Kind::ending && ending_since_ == 0) ending_since_ = heard_;
   }
 

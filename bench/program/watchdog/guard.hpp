@@ -17,10 +17,11 @@ namespace scalebench {
 /// What a rank's process and its watchdog share.
 struct WatchdogPage {
   enum class Life : std::uint32_t {
-    unwatched,   // MPI begins or ends, or there is one rank
+    unwatched,   // MPI begins
+    alone,       // there is one rank, which nobody waits for
     linking,     // rank 0's watchdog is to answer
-    watched,     //
-    parted,      // a normal end
+    watched,     // by it
+    parted,      // a normal end, as which MPI may end
     failing,     // the rank says itself why it ends
     terminated,  // by a signal, as of its launcher
   };
@@ -41,8 +42,8 @@ struct WatchdogPage {
 
 /// Watches `parent`, whose child this process is, and ends with it. `news` is readable when the
 /// page has changed, and at its end when the parent has ended. `name`: of the parent, before its
-/// rank is known. A parent that is stopped for `stopped_seconds` where nobody else sees it is named
-/// and killed.
+/// rank is known. One that is stopped for `stopped_seconds` where nobody else sees it is named and
+/// killed, and one that dies there is named.
 [[noreturn]] void watch_parent(WatchdogPage& page, pid_t parent, int news, const std::string& name,
                                double stopped_seconds);
 

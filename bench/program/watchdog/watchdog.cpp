@@ -122,6 +122,7 @@ Watchdog::Watchdog(int argc, char** argv, double stopped_seconds) : page_(new_pa
 Watchdog::~Watchdog() {
   if (child_ > 0) {
     for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
+    set_life(Life::parted);
     news_.close_writing();
     kill(child_, SIGCONT);  // it may have been stopped itself
     while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
@@ -136,9 +137,9 @@ void Watchdog::set_life(Life life) {
 }
 
 void Watchdog::give_up() {
-  if (!watching()) return;
-  set_life(Life::failing);
-  std::this_thread::sleep_for(kNaming);
+  const bool others = watching();
+  if (page_->life <= Life::watched) set_life(Life::failing);
+  if (others) std::this_thread::sleep_for(kNaming);
 }
 
 void Watchdog::link(Communicator& host, Patience patience) {
@@ -166,7 +167,11 @@ void Watchdog::link(Communicator& host, Patience patience) {
 
 Watchdog::Watch::Watch(Watchdog& watchdog, Communicator& host, Patience patience)
     : watchdog_(watchdog), exceptions_(std::uncaught_exceptions()) {
-  if (host.size() > 1) watchdog_.link(host, patience);
+  if (host.size() == 1) {
+    watchdog_.set_life(Life::alone);
+  } else {
+    watchdog_.link(host, patience);
+  }
 }
 
 Watchdog::Watch::~Watch() {

@@ -95,16 +95,6 @@ TEST(Watchdog, NamesAndEndsAProcessThatIsStopped) {
                                      "\\) is stopped: it is ended\n"));
 }
 
-TEST(Watchdog, EndsWithAProcessThatEndsOrIsKilled) {
-  EXPECT_THAT(guarded([] {}).end().said, IsEmpty());
-  const Process killed = guarded([] { pause(60'000); });
-  kill(killed.number(), SIGKILL);
-  EXPECT_EQ(killed.end().status, SIGKILL) << "or the end of its stderr would not come";
-  const Process terminated = guarded([] { pause(60'000); });
-  kill(terminated.number(), SIGTERM);
-  EXPECT_EQ(terminated.end().status, SIGTERM);
-}
-
 /// The process whose parent that is.
 std::optional<pid_t> child_of(pid_t parent) {
   std::ifstream children("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
@@ -118,13 +108,29 @@ std::string file_of(pid_t process, const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(Watchdog, IsNoRankForWhoeverLooksForRanks) {
-  const Process process = guarded([] { pause(60'000); });
+/// The watchdog of a process, once it watches.
+pid_t watchdog_of(const Process& process) {
   std::optional<pid_t> child;
   while (!(child = child_of(process.number())) || file_of(*child, "comm") != "watchdog\n") pause(5);
+  return *child;
+}
+
+TEST(Watchdog, EndsWithAProcessThatEndsOrIsKilled) {
+  EXPECT_THAT(guarded([] {}).end().said, IsEmpty());
+  const End killed = guarded([] { raise(SIGKILL); }).end();
+  EXPECT_EQ(killed.status, SIGKILL) << "or the end of its stderr would not come";
+  EXPECT_THAT(killed.said, MatchesRegex("rank 7 on .* died before it was watched\n"));
+  const End terminated = guarded([] { raise(SIGTERM); }).end();
+  EXPECT_EQ(terminated.status, SIGTERM);
+  EXPECT_THAT(terminated.said, IsEmpty());
+}
+
+TEST(Watchdog, IsNoRankForWhoeverLooksForRanks) {
+  const Process process = guarded([] { pause(60'000); });
+  const pid_t child = watchdog_of(process);
   // Its variables and its words are gone a moment after it has its name.
   const auto shows = [&](const char* file, const char* text) {
-    return file_of(*child, file).find(text) != std::string::npos;
+    return file_of(child, file).find(text) != std::string::npos;
   };
   while (shows("environ", "PATH=") || shows("cmdline", "watchdog_test")) pause(5);
   EXPECT_THAT(file_of(process.number(), "environ"), HasSubstr("PATH="));
