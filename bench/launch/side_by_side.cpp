@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,8 +17,6 @@
 #include <memory>
 #include <thread>
 
-#include "bench/machine/environment.hpp"
-#include "bench/machine/host_files.hpp"
 #include "bench/machine/identity.hpp"
 #include "kernels/error.hpp"
 
@@ -68,6 +65,26 @@ bool names_agent(const LaunchSettings& settings, const EnvironmentVariables& var
 
 std::string without_brackets(const std::string& host) {
   return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+}
+
+/// ssh is what the launcher would use there.
+void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
+                    const EnvironmentVariables& variables) {
+  constexpr int kPatienceSeconds = 30;
+  if (settings.hosts.size() < 2 || settings.launcher == "slurm") return;
+  if (names_agent(settings, variables)) return;
+  const auto is_other = [](const Host& host) {
+    return host.name != own_host_name() && host.name != "localhost";
+  };
+  const auto other = std::find_if(settings.hosts.begin() + 1, settings.hosts.end(), is_other);
+  if (other == settings.hosts.end()) return;
+  const std::string host = without_brackets(other->name);
+  const CommandAnswer answer = ask(
+      {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host, "true"}, kPatienceSeconds);
+  if (answer.answered) return;
+  const std::string said = answer.cut_short.empty() ? answer.output : answer.cut_short;
+  fail<UsageError>("{}: no rank can be started on {} by ssh ({}); {}", place.source, host,
+                   said.substr(0, said.find_first_of("\r\n")), place.remedy);
 }
 
 }  // namespace
@@ -122,68 +139,13 @@ void stay_for_first(const ProcessPlace& place, int patience_seconds) {
   }
 }
 
-void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
-                    const EnvironmentVariables& variables) {
-  constexpr int kPatienceSeconds = 30;
-  if (settings.hosts.size() < 2 || settings.launcher == "slurm") return;
-  if (names_agent(settings, variables)) return;
-  const auto is_other = [](const Host& host) {
-    return host.name != own_host_name() && host.name != "localhost";
-  };
-  const auto other = std::find_if(settings.hosts.begin() + 1, settings.hosts.end(), is_other);
-  if (other == settings.hosts.end()) return;
-  const std::string host = without_brackets(other->name);
-  const CommandAnswer answer = ask(
-      {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host, "true"}, kPatienceSeconds);
-  if (answer.answered) return;
-  const std::string said = answer.cut_short.empty() ? answer.output : answer.cut_short;
-  fail<UsageError>("{}: no rank can be started on {} by ssh ({}); {}", place.source, host,
-                   said.substr(0, said.find_first_of("\r\n")), place.remedy);
-}
-
-void leave_step() {
-  for (const auto& [name, value] : environment_variables(::environ)) {
+void make_way(const LaunchSettings& settings, const EnvironmentVariables& variables) {
+  const auto place = process_place(variables);
+  if (!place) return;
+  require_way_to(settings, *place, variables);
+  for (const auto& [name, value] : variables) {
     if (name.starts_with("SLURM_")) unsetenv(name.c_str());
   }
-}
-
-RankStart start_of(const RankProgram& program, ClusterDescription cluster,
-                   const EnvironmentVariables& variables) {
-  const int cores = static_cast<int>(usable_cores().size());
-  const int here = program.devices > 0 ? program.devices : std::max(1, cores / program.threads);
-  for (Host& host : cluster.hosts) host.slots = host.slots == 0 ? here : host.slots;
-  const int each = cluster.hosts.front().slots;
-  if (!std::ranges::all_of(cluster.hosts, [&](const Host& host) { return host.slots == each; })) {
-    fail<UsageError>("{}: {}: not as many ranks on each host; valid: the same number on all",
-                     cluster.source, host_words(cluster.hosts));
-  }
-  PlannedLaunch launch;
-  launch.nodes = static_cast<int>(cluster.hosts.size());
-  launch.per_node = each;
-  launch.ranks = launch.nodes * each;
-  launch.arguments.assign(program.command.begin() + 1, program.command.end());
-  const std::filesystem::path path = program.command.front();
-  launch.program = path.filename().string();
-
-  RankStart start;
-  LaunchSettings& settings = start.settings;
-  const Launcher& launcher = launcher_for("", program.mpi);
-  settings.launcher = launcher.name;
-  settings.mpirun = launcher.command;
-  settings.mpi = mpi_version_in(program.mpi).family;
-  settings.hosts = std::move(cluster.hosts);
-  settings.programs = path.parent_path();
-  settings.oversubscribe = program.devices == 0 && each * program.threads > cores;
-  settings.bind_to_core =
-      program.threads == 1 && program.devices == 0 && declared_emulation().empty();
-  for (const auto& [name, value] : variables) {
-    const bool of_ranks = is_recorded_variable(name) || name == kEmulatedVariable;
-    const bool of_host = name.find("_MCA_") != std::string::npos || name == "CUDA_VISIBLE_DEVICES";
-    if (of_ranks && !of_host) settings.environment.emplace_back(name, value);
-  }
-  allow_root(settings.environment);
-  start.command = started_by(launch, settings);
-  return start;
 }
 
 }  // namespace scalebench

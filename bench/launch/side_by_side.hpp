@@ -5,7 +5,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "bench/launch/launcher.hpp"
 #include "bench/machine/descriptor.hpp"
@@ -31,33 +30,11 @@ class OpenPort {
 /// has not been there for `patience_seconds`.
 void stay_for_first(const ProcessPlace& place, int patience_seconds = 300);
 
-/// Throws UsageError where the first process cannot start anything on the others' hosts, because
-/// ssh, which the launcher would use there, does not reach the next of them. It says what is
-/// missing, and what to type on this platform.
-void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
-                    const EnvironmentVariables& variables);
-
-/// Takes Slurm's variables from this process: inside a step mpirun would take the hosts for the
-/// step's, and need another step.
-void leave_step();
-
-/// A program of ranks as it was typed, and what each of its ranks needs here.
-struct RankProgram {
-  std::vector<std::string> command;  // its path and arguments
-  std::string mpi;                   // what the MPI says that it is linked with
-  int devices = 0;                   // GPUs of this host
-  int threads = 1;                   // of each rank
-};
-
-/// How the launcher starts the program.
-struct RankStart {
-  std::vector<std::string> command;  // of the launcher
-  LaunchSettings settings;
-};
-
-/// As many ranks on each host as the description has slots, else GPUs, else cores. Throws
-/// UsageError where hosts have different numbers of them, and for another MPI's launcher.
-RankStart start_of(const RankProgram& program, ClusterDescription cluster,
-                   const EnvironmentVariables& variables);
+/// Before the first process starts ranks; nothing in a process that no platform started beside
+/// others. Throws UsageError where ssh, which the launcher would use, does not reach the next of
+/// the others' hosts: it says what is missing, and what to type on this platform. Takes Slurm's
+/// variables from this process: inside a step mpirun would take the hosts for the step's, and need
+/// another step.
+void make_way(const LaunchSettings& settings, const EnvironmentVariables& variables);
 
 }  // namespace scalebench

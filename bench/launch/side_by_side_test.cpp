@@ -18,7 +18,6 @@ namespace scalebench {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 /// On an address of this process's own.
@@ -30,14 +29,6 @@ ProcessPlace place_of(bool is_first) {
           .is_first = is_first,
           .must_stay = true,
           .remedy = "type this"};
-}
-
-TEST(SideBySide, WhatTheFirstOneStartsIsInNoStepOfSlurm) {
-  setenv("SLURM_STEP_ID", "0", 1);
-  setenv("SLURM_JOB_NODELIST", "n[1-2]", 1);
-  leave_step();
-  EXPECT_EQ(getenv("SLURM_STEP_ID"), nullptr);
-  EXPECT_EQ(getenv("SLURM_JOB_NODELIST"), nullptr);
 }
 
 TEST(SideBySide, OthersStayUntilTheFirstOneHasEnded) {
@@ -65,45 +56,28 @@ LaunchSettings on_two_hosts() {
   return settings;
 }
 
+EnvironmentVariables of_two_hosts() {
+  return {{"SM_HOSTS", R"(["h1", "h2.invalid"])"}, {"SM_CURRENT_HOST", "h1"}};
+}
+
 TEST(SideBySide, AWayToTheOtherHostsIsNeeded) {
-  EXPECT_THAT(message_of<UsageError>([] { require_way_to(on_two_hosts(), place_of(true), {}); }),
+  EXPECT_THAT(message_of<UsageError>([] { make_way(on_two_hosts(), of_two_hosts()); }),
               AllOf(StartsWith("SM_HOSTS: no rank can be started on h2.invalid by ssh ("),
-                    testing::EndsWith("); type this")));
-  require_way_to(on_two_hosts(), place_of(true), {{"OMPI_MCA_plm_rsh_agent", "other"}});
+                    HasSubstr("distribution={\"mpi\"")));
+  EnvironmentVariables by_agent = of_two_hosts();
+  by_agent["OMPI_MCA_plm_rsh_agent"] = "other";
+  make_way(on_two_hosts(), by_agent);
   LaunchSettings settings = on_two_hosts();
   settings.hosts.pop_back();
-  require_way_to(settings, place_of(true), {});
+  make_way(settings, of_two_hosts());
 }
 
-RankProgram program() { return {{"/bin/bench_x", "--size", "8"}, "", 0, 1}; }
-
-TEST(SideBySide, TheLauncherGetsTheDescriptionsHostsAndVariables) {
-  const EnvironmentVariables variables{{"OMP_PROC_BIND", "true"},
-                                       {"OMPI_MCA_btl", "self"},
-                                       {"CUDA_VISIBLE_DEVICES", "0"},
-                                       {"SECRET", "x"}};
-  const RankStart start = start_of(program(), {"TF_CONFIG", parse_hosts("h1:1,h2:1")}, variables);
-  const std::string line = shell_line(start.command);
-  EXPECT_THAT(line, HasSubstr(" -np 2 -H h1:1,h2:1 --map-by ppr:1:node "));
-  EXPECT_THAT(line, HasSubstr(" -x OMP_PROC_BIND "));
-  for (const char* word : {"btl", "CUDA", "SECRET", "--timeout"}) {
-    EXPECT_THAT(line, Not(HasSubstr(word)));
-  }
-  EXPECT_THAT(line, testing::EndsWith("/bin/bench_x --size 8"));
-}
-
-TEST(SideBySide, HostsHaveWhatThisOneHasWhereNothingIsSaid) {
-  RankProgram on_gpus = program();
-  on_gpus.devices = 8;
-  const RankStart start = start_of(on_gpus, {"SM_HOSTS", parse_hosts("h1,h2")}, {});
-  EXPECT_EQ(host_words(start.settings.hosts), "h1:8,h2:8");
-  EXPECT_FALSE(start.settings.bind_to_core);
-  EXPECT_THAT(message_of<UsageError>([] {
-                start_of(program(), {"TF_CONFIG", parse_hosts("h1:2,h2:1")}, {});
-              }),
-              HasSubstr("TF_CONFIG: h1:2,h2:1: not as many ranks on each host"));
-  const int many = 1000;
-  EXPECT_TRUE(start_of(program(), {"RANK", {{"localhost", many}}}, {}).settings.oversubscribe);
+TEST(SideBySide, WhatTheFirstOneStartsIsInNoStepOfSlurm) {
+  setenv("SLURM_STEP_ID", "0", 1);
+  EnvironmentVariables torchrun{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "2"}};
+  torchrun["SLURM_STEP_ID"] = "0";
+  make_way({}, torchrun);
+  EXPECT_EQ(getenv("SLURM_STEP_ID"), nullptr);
 }
 
 }  // namespace

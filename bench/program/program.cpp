@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <string_view>
@@ -16,6 +14,7 @@
 
 #include "bench/cli/console.hpp"
 #include "bench/cli/stderr.hpp"
+#include "bench/launch/process.hpp"
 #include "bench/launch/side_by_side.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/record/file.hpp"
@@ -27,26 +26,6 @@
 
 namespace scalebench {
 namespace {
-
-RankProgram own_program(int argc, char** argv) {
-  RankProgram program;
-  program.command.assign(argv, argv + argc);
-  program.command.front() = std::filesystem::read_symlink("/proc/self/exe");
-  program.mpi = MpiSession::library_version();
-  program.devices = device_count();
-  const char* const set = std::getenv("OMP_NUM_THREADS");
-  const std::string_view threads = set == nullptr ? "" : set;  // a number, or one for each level
-  std::from_chars(threads.data(), threads.data() + threads.size(), program.threads);
-  program.threads = std::max(1, program.threads);
-  return program;
-}
-
-/// The first process becomes the launcher, whose exit code is that of the ranks.
-[[noreturn]] void become_launcher(const RankStart& start) {
-  require_launcher(start.command);
-  leave_step();
-  become(start.command, start.settings.environment);
-}
 
 constexpr std::string_view kPlaces = "--places";
 
@@ -74,25 +53,16 @@ ExitCode say_places(const MpiSession& session, Communicator& host) {
   return ExitCode::ok;
 }
 
-/// Of a process that a platform started beside others, before MPI's life begins: the exit code
-/// where its part is over. Empty: it is a rank, or alone.
-std::optional<int> started_beside_others(int argc, char** argv) {
-  try {
-    const EnvironmentVariables variables = environment_variables(::environ);
-    const auto place = process_place(variables);
-    if (!place) return std::nullopt;
-    // What its part is it says itself, once nothing is in the way.
-    return code_of(with_first(/*quiet=*/true, [&]() -> ExitCode {
-      const RankStart start =
-          start_of(own_program(argc, argv), described_cluster("", "", variables), variables);
-      require_way_to(start.settings, *place, variables);
-      print_line(part_of(*place));
-      become_launcher(start);
-    }));
-  } catch (const std::exception& error) {
-    print_line(error.what());
-    return code_of(code_of_failure(error));
-  }
+/// A process that a platform started beside others becomes `scalebench`, which starts the ranks of
+/// this program once for all of them.
+void leave_to_scalebench(int argc, char** argv) {
+  if (!process_place(environment_variables(::environ))) return;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string name = own.filename().string();  // "bench_epoch": its verb is "epoch"
+  std::vector<std::string> command{own.parent_path() / "scalebench",
+                                   name.substr(name.find('_') + 1), "--"};
+  command.insert(command.end(), argv + 1, argv + argc);
+  become(command, {});
 }
 
 /// A command line that was read: what runs, or the exit code of one that asks for a text or is not
@@ -190,7 +160,7 @@ ExitCode with_first(bool quiet, const std::function<ExitCode()>& work) {
     return ExitCode::ok;
   }
   const OpenPort port(*place);  // first: the others wait until it is closed, also by a refusal
-  if (!quiet) print_line(part_of(*place));
+  if (!quiet && place->why_no_start.empty()) print_line(part_of(*place));
   return work();
 }
 
@@ -229,9 +199,12 @@ int run_program(int argc, char** argv, const ParseWords& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {
   keep_standard_streams();
   heed_file_size_limit();
-  if (const auto code = started_beside_others(argc, argv)) return *code;
   try {
+    leave_to_scalebench(argc, argv);
     return run_on_ranks(argc, argv, parse, body);
+  } catch (const UsageError& error) {
+    print_line(error.what());
+    return code_of(ExitCode::usage);
   } catch (const std::exception& error) {
     // MPI itself could not begin or end; its launcher ends the other ranks when this one is gone.
     say_last(fmt::format("{}: {}", own_host_name(), error.what()));

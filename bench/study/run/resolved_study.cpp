@@ -184,6 +184,12 @@ LaunchSettings settings_of(const ResolvedStudy& study) {
   } else if (study.limits.hosts.empty() && threads_share_cores(config)) {
     settings.environment.emplace_back(kEmulatedVariable, "threads that share a core");
   }
+  // Ranks on other hosts have no variables but those that they are given; Open MPI gives its own.
+  for (const auto& [name, value] : recorded_variables(::environ)) {
+    const bool of_rank = name == "CUDA_VISIBLE_DEVICES" || name == "OMP_NUM_THREADS";
+    const bool given = of_rank || name.find("_MCA_") != std::string::npos;
+    if (!settings.hosts.empty() && !given) settings.environment.emplace_back(name, value);
+  }
   allow_root(settings.environment);
   return settings;
 }

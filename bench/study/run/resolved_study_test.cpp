@@ -144,6 +144,20 @@ TEST(ResolvedStudy, IsEmulatedWhereRanksShareCores) {
   EXPECT_EQ(origin_of(study.settings), "emulated");
 }
 
+TEST(ResolvedStudy, GivesRanksOnOtherHostsTheVariablesThatMayChangeAResult) {
+  const auto given = [](const std::string& hosts, const char* name) {
+    setenv(name, "1", 1);
+    const Variables environment = resolved("2", hosts, true).settings.environment;
+    unsetenv(name);
+    return std::ranges::count(environment, name, &Variables::value_type::first) > 0;
+  };
+  EXPECT_TRUE(given("a:1,b:1", "NCCL_DEBUG"));
+  EXPECT_FALSE(given("", "NCCL_DEBUG"));
+  for (const char* const other : {"OMPI_MCA_btl", "CUDA_VISIBLE_DEVICES", "SECRET"}) {
+    EXPECT_FALSE(given("a:1,b:1", other)) << other;
+  }
+}
+
 TEST(ResolvedStudy, StartsItsLaunchesOnTheHostsThatItWasPlannedFor) {
   const ResolvedStudy study = resolved("4", "a:2,b:2", false);
   EXPECT_EQ(host_words(study.limits.hosts), "a:2,b:2");

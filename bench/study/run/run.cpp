@@ -220,11 +220,7 @@ constexpr std::uintmax_t kBytesNeeded = 100'000'000;
 HostSurvey look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaunch>& plan,
                          const std::map<std::string, std::string>& binaries, Console& console) {
   if (settings.hosts.empty()) return {};
-  const EnvironmentVariables variables = environment_variables(::environ);
-  if (const auto place = process_place(variables)) {
-    require_way_to(settings, *place, variables);
-    leave_step();
-  }
+  make_way(settings, environment_variables(::environ));
   HostSurvey survey = survey_hosts(settings, binaries);
   for (const SurveyedHost& host : survey.hosts) {
     if (host.usable()) continue;

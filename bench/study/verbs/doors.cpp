@@ -3,10 +3,12 @@
 // the launcher, hosts and binding that a study's launches have. It becomes that launcher, so that
 // streams, signals and exit code are the launcher's.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "bench/cli/console.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
+#include "bench/launch/side_by_side.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -61,6 +63,10 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
   if (options.ranks < 0) fail<UsageError>("-np {}: must be at least 1", options.ranks);
   StudyConfig config = config_of(options, program);
   PlanLimits limits = limits_of(options, config);
+  const EnvironmentVariables variables = environment_variables(::environ);
+  // A platform has started that many processes: their ranks may have to share cores.
+  const bool counted = options.hosts.empty() && process_place(variables);
+  if (counted && limits.hosts.front().slots > devices_of(config)) options.oversubscribe = true;
   const PlannedLaunch launch = launch_of(options, program, limits);
   const ResolvedStudy study =
       resolve(std::move(options), std::move(config), std::move(limits), {launch});
@@ -71,14 +77,16 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
     Console(/*speaks=*/true, /*quiet=*/true).result(shell_line(command) + "\n");
     return ExitCode::ok;
   }
+  if (!alone) make_way(settings, variables);
   become(command, settings.environment);
 }
 
 void add_door(CLI::App& verb, Invocation& invocation, const std::string& program) {
-  auto& options = options_of<DoorOptions>(verb, invocation, [program](const DoorOptions& chosen) {
-    return open_door(program, chosen);
-  });
-  if (program != "bench_kernels") {  // which is one process
+  const bool alone = program == "bench_kernels";
+  auto& options = options_of<DoorOptions>(
+      verb, invocation, [=](const DoorOptions& chosen) { return open_door(program, chosen); },
+      alone ? nullptr : unless_dry_run<DoorOptions>);
+  if (!alone) {
     // -np is a spelling of it, which the parser does not know.
     verb.add_option("-n,--np", options.ranks,
                     "how many ranks, also as -np N; 0: one for each core or device")
