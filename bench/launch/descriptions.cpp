@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <sstream>
 
 #include "bench/launch/hosts.hpp"
 #include "kernels/error.hpp"
@@ -17,10 +18,6 @@ namespace scalebench {
 namespace {
 
 constexpr int kMostRanks = 1 << 20;
-
-bool has(const EnvironmentVariables& variables, std::string_view name) {
-  return variables.contains(name);
-}
 
 std::string text_of(const EnvironmentVariables& variables, std::string_view name) {
   const auto found = variables.find(name);
@@ -51,21 +48,6 @@ struct Described {
 Hosts with_slots(Hosts hosts) {
   for (Host& host : hosts) host.slots = std::max(host.slots, 1);
   return hosts;
-}
-
-std::string remedy_on(const EnvironmentVariables& variables) {
-  if (has(variables, "SM_HOSTS")) {
-    return "give the SageMaker estimator distribution={\"mpi\": {\"enabled\": True}}, which starts "
-           "them";
-  }
-  if (has(variables, "KUBERNETES_SERVICE_HOST")) {
-    return "on Kubernetes start them by an MPIJob, as configs/kubernetes/mpijob.yaml";
-  }
-  if (has(variables, "SLURM_JOB_ID")) {
-    return "under Slurm start them by srun --mpi=pmix -N 2 --ntasks-per-node=4 PROGRAM, a study by "
-           "scalebench run --mpirun srun in the batch script";
-  }
-  return "start them by mpirun -H h1:4,h2:4 PROGRAM, a study by scalebench run --hosts h1:4,h2:4";
 }
 
 // TF_CONFIG: {"cluster": {"chief": ["h1:2222"], "worker": [...], "ps": [...]}, "task": {"type":
@@ -107,9 +89,6 @@ std::vector<Task> tasks_of(const nlohmann::json& cluster) {
       if (at.size() != 1 || at.front().slots == 0 || at.front().slots > kMostPort) {
         fail<UsageError>("{}: {} is no task's address; valid: \"host:port\"", where, entry.dump());
       }
-      const auto same = std::ranges::find(tasks, at.front(), &Task::at);
-      if (same != tasks.end())
-        fail<UsageError>("{}: is the address of {} too", where, same->name());
       tasks.push_back({std::string(type), i, at.front()});
     }
   }
@@ -197,24 +176,22 @@ std::vector<std::string> hosts_of_group(const EnvironmentVariables& variables) {
   const std::string text = text_of(variables, "SM_RESOURCE_CONFIG");
   if (text.empty()) return {};
   const nlohmann::json config = parse_json(text, "SM_RESOURCE_CONFIG");
-  const auto groups = config.is_object() ? config.find("instance_groups") : config.end();
-  if (!config.is_object() || groups == config.end() || groups->size() < 2) return {};
+  const nlohmann::json none;
+  const nlohmann::json groups = config.is_object() ? config.value("instance_groups", none) : none;
+  if (groups.size() < 2) return {};
   std::vector<std::string> found, names;
   int with_gpus = 0;
-  for (const nlohmann::json& group : *groups) {
+  for (const nlohmann::json& group : groups) {
     const std::string type = text_in(group, "instance_type");
     names.push_back(fmt::format("{} ({})", text_in(group, "instance_group_name"), type));
     if (!has_gpus(type)) continue;
     ++with_gpus;
-    found =
-        names_in(group.is_object() && group.contains("hosts") ? group["hosts"] : nlohmann::json(),
-                 "SM_RESOURCE_CONFIG: hosts");
+    found = names_in(group.value("hosts", none), "SM_RESOURCE_CONFIG: hosts");
   }
   if (with_gpus == 1) return found;
   fail<UsageError>(
       "SM_RESOURCE_CONFIG: instance groups {}: {} of them have GPUs; valid: one, on which the "
-      "ranks "
-      "are started, or name the hosts with --hosts",
+      "ranks are started, or name the hosts with --hosts",
       fmt::join(names, ", "), with_gpus);
 }
 
@@ -231,7 +208,7 @@ Described sagemaker(const EnvironmentVariables& variables) {
   }
   if (const auto group = hosts_of_group(variables); !group.empty()) hosts = group;
   Described found;
-  found.cluster = {"SM_HOSTS", {}, has(variables, "SM_NUM_GPUS")};
+  found.cluster = {"SM_HOSTS", {}, variables.contains("SM_NUM_GPUS")};
   const int gpus =
       found.cluster.slots_are_gpus ? number_in(variables, "SM_NUM_GPUS", 0, kMostSlots) : 0;
   for (const std::string& host : hosts) found.cluster.hosts.push_back({host, gpus});
@@ -249,12 +226,12 @@ Described sagemaker(const EnvironmentVariables& variables) {
 // https://pytorch.org/docs/stable/elastic/run.html#environment-variables
 
 Described torchrun(const EnvironmentVariables& variables) {
-  if (!has(variables, "WORLD_SIZE")) return {};
+  if (!variables.contains("WORLD_SIZE")) return {};
   const int ranks = number_in(variables, "WORLD_SIZE", 1, kMostSlots);
   if (ranks == 1) return {};
   const std::string of_ranks = fmt::format("WORLD_SIZE is {}", ranks);
   const int rank = number_in(variables, "RANK", 0, ranks - 1, of_ranks);
-  const bool says_here = has(variables, "LOCAL_WORLD_SIZE");
+  const bool says_here = variables.contains("LOCAL_WORLD_SIZE");
   const int here = says_here ? number_in(variables, "LOCAL_WORLD_SIZE", 1, ranks, of_ranks) : 1;
   constexpr const char* kSource = "RANK, WORLD_SIZE";
   Described found;
@@ -292,31 +269,32 @@ constexpr const char* kNodes = "SLURM_JOB_NODELIST";
 constexpr const char* kTasks = "SLURM_TASKS_PER_NODE";
 
 /// Tasks of one step see each other by Slurm's PMI alone, and hold what another step would need.
-std::optional<ProcessPlace> slurm_place(const EnvironmentVariables& variables) {
-  if (!has(variables, "SLURM_STEP_NODELIST") || !has(variables, "SLURM_PROCID"))
-    return std::nullopt;
+Described slurm_step(const EnvironmentVariables& variables) {
+  if (!variables.contains("SLURM_STEP_NODELIST") || !variables.contains("SLURM_PROCID")) return {};
   const int tasks = number_in(variables, "SLURM_STEP_NUM_TASKS", 1, kMostRanks);
-  if (tasks == 1) return std::nullopt;
+  if (tasks == 1) return {};
   const int task = number_in(variables, "SLURM_PROCID", 0, tasks - 1,
                              fmt::format("SLURM_STEP_NUM_TASKS is {}", tasks));
-  return ProcessPlace{
+  Described found;
+  found.place = ProcessPlace{
       .source = "SLURM_STEP_NODELIST",
       .own = fmt::format("task {}", task),
       .first = "task 0",
       .is_first = task == 0,
       .why_no_start = fmt::format("{} tasks of a step without PMI cannot be ranks", tasks)};
+  return found;
 }
 
-ClusterDescription slurm_hosts(const EnvironmentVariables& variables) {
+Described slurm(const EnvironmentVariables& variables) {
   int all = 0;
-  if (has(variables, "SLURM_NTASKS")) all = number_in(variables, "SLURM_NTASKS", 1, kMostRanks);
-  if (!has(variables, kNodes)) return {};
+  if (variables.contains("SLURM_NTASKS")) all = number_in(variables, "SLURM_NTASKS", 1, kMostRanks);
+  if (!variables.contains(kNodes)) return {};
   ClusterDescription cluster{kNodes, parse_hosts(text_of(variables, kNodes), kNodes)};
   const int nodes = static_cast<int>(cluster.hosts.size());
   const std::string words = text_of(variables, kTasks);
   if (words.empty()) {
     for (Host& host : cluster.hosts) host.slots = all % nodes == 0 ? all / nodes : 0;
-    return cluster;
+    return {cluster, {}};
   }
   const std::vector<int> slots = tasks_per_node(words, kTasks);
   if (slots.size() != cluster.hosts.size()) {
@@ -328,55 +306,33 @@ ClusterDescription slurm_hosts(const EnvironmentVariables& variables) {
                      words, sum, all);
   }
   for (std::size_t i = 0; i < slots.size(); ++i) cluster.hosts[i].slots = slots[i];
-  return cluster;
+  return {cluster, {}};
 }
 
 // PBS and LSF.
 
-ClusterDescription pbs_hosts(const EnvironmentVariables& variables) {
+Described pbs(const EnvironmentVariables& variables) {
   const std::string file = text_of(variables, "PBS_NODEFILE");
   if (file.empty()) return {};
   try {
-    return {"PBS_NODEFILE", with_slots(read_hostfile(file))};
+    return {{"PBS_NODEFILE", with_slots(read_hostfile(file))}, {}};
   } catch (const UsageError& error) {
     fail<UsageError>("PBS_NODEFILE: {}", error.what());
   }
 }
 
 /// "hostA 4 hostB 8".
-ClusterDescription lsf_hosts(const EnvironmentVariables& variables) {
+Described lsf(const EnvironmentVariables& variables) {
   constexpr const char* kHosts = "LSB_MCPU_HOSTS";
-  const std::string text = text_of(variables, kHosts);
-  std::string list;
-  std::size_t words = 0;
-  for (std::size_t at = text.find_first_not_of(' '); at < text.size(); ++words) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    if (words > 0) list += words % 2 == 0 ? ',' : ':';
-    list.append(text, at, end - at);
-    at = text.find_first_not_of(' ', end);
+  std::istringstream words(text_of(variables, kHosts));
+  std::string list, slots;
+  for (std::string host; words >> host; slots.clear()) {
+    words >> slots;
+    list += fmt::format("{}{}:{}", list.empty() ? "" : ",", host, slots);
   }
-  if (words % 2 != 0) {
-    fail<UsageError>("{}: '{}' is {} words; valid: hosts with slots, as h1 4 h2 4", kHosts, text,
-                     words);
-  }
-  return words == 0 ? ClusterDescription{} : ClusterDescription{kHosts, parse_hosts(list, kHosts)};
+  if (list.empty()) return {};
+  return {{kHosts, parse_hosts(list, kHosts)}, {}};
 }
-
-// The order of the sources. The launcher nearest to a process decides on its place: torchrun may
-// have been started by Slurm or in a job of SageMaker, and not the other way round.
-
-template <Described described(const EnvironmentVariables&)>
-std::optional<ProcessPlace> place_by(const EnvironmentVariables& variables) {
-  return described(variables).place;
-}
-template <Described described(const EnvironmentVariables&)>
-ClusterDescription hosts_by(const EnvironmentVariables& variables) {
-  return described(variables).cluster;
-}
-constexpr std::array kPlaces{&place_by<torchrun>, &place_by<tensorflow>, &place_by<sagemaker>,
-                             &slurm_place};
-constexpr std::array kHostSources{&slurm_hosts, &pbs_hosts, &lsf_hosts, &hosts_by<tensorflow>,
-                                  &hosts_by<sagemaker>};
 
 /// A list, or the path of a hostfile: what is a file, or has a '/'.
 Hosts said_hosts(const std::string& words, std::string_view source) {
@@ -390,18 +346,33 @@ Hosts said_hosts(const std::string& words, std::string_view source) {
 
 bool is_mpi_rank(const EnvironmentVariables& variables) {
   constexpr std::array kRanks{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PMI_ID", "PMI_FD"};
-  return std::ranges::any_of(kRanks, [&](const char* name) { return has(variables, name); });
+  return std::ranges::any_of(kRanks, [&](const char* name) { return variables.contains(name); });
 }
+
+// The launcher nearest to a process decides on its place: torchrun may have been started by Slurm
+// or in a job of SageMaker, and not the other way round.
 
 std::optional<ProcessPlace> process_place(const EnvironmentVariables& variables) {
   if (is_mpi_rank(variables)) return std::nullopt;
-  for (const auto source : kPlaces) {
-    if (auto place = source(variables)) {
-      place->remedy = remedy_on(variables);
-      return place;
-    }
+  for (const auto source : {&torchrun, &tensorflow, &sagemaker, &slurm_step}) {
+    if (auto found = source(variables); found.place) return found.place;
   }
   return std::nullopt;
+}
+
+std::string remedy_on(const EnvironmentVariables& variables) {
+  if (variables.contains("SM_HOSTS")) {
+    return "give the SageMaker estimator distribution={\"mpi\": {\"enabled\": True}}, which starts "
+           "them";
+  }
+  if (variables.contains("KUBERNETES_SERVICE_HOST")) {
+    return "on Kubernetes start them by an MPIJob, as configs/kubernetes/mpijob.yaml";
+  }
+  if (variables.contains("SLURM_JOB_ID")) {
+    return "under Slurm start them by srun --mpi=pmix -N 2 --ntasks-per-node=4 PROGRAM, a study by "
+           "scalebench run --mpirun srun in the batch script";
+  }
+  return "start them by mpirun -H h1:4,h2:4 PROGRAM, a study by scalebench run --hosts h1:4,h2:4";
 }
 
 namespace {
@@ -429,13 +400,13 @@ ClusterDescription described_cluster(const std::string& option, const std::strin
   if (!option.empty()) return {"--hosts", said_hosts(option, "--hosts")};
   if (!config.empty()) return {"[study] hosts", said_hosts(config, "[study] hosts")};
   if (const auto place = process_place(variables); place && !place->why_no_start.empty()) {
-    fail<UsageError>("{}: {}; {}", place->source, place->why_no_start, place->remedy);
+    fail<UsageError>("{}: {}; {}", place->source, place->why_no_start, remedy_on(variables));
   }
   // torchrun has already divided what an allocation gave it: it goes before the allocation.
   ClusterDescription first = torchrun(variables).cluster;
   if (!first.source.empty()) return first;
-  for (const auto source : kHostSources) {
-    ClusterDescription found = source(variables);
+  for (const auto source : {&slurm, &pbs, &lsf, &tensorflow, &sagemaker}) {
+    ClusterDescription found = source(variables).cluster;
     if (first.source.empty()) {
       first = std::move(found);
     } else if (!found.source.empty() && contradict(first.hosts, found.hosts)) {

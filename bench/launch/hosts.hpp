@@ -52,7 +52,6 @@ struct ProcessPlace {
   bool is_first = false;          // it starts the ranks of all
   bool must_stay = false;         // the platform ends the job with the first process that returns
   std::string why_no_start = {};  // of ranks by the first process; empty: it may be tried
-  std::string remedy = {};        // what starts ranks on several hosts of this platform
 };
 
 struct ClusterDescription {
@@ -68,6 +67,9 @@ bool is_mpi_rank(const EnvironmentVariables& variables);
 /// Slurm; the first that speak of several processes. None: of ranks, and of a process alone. Throws
 /// UsageError in one line that names the variable, what it holds, and what is valid.
 std::optional<ProcessPlace> process_place(const EnvironmentVariables& variables);
+
+/// What starts ranks on several hosts of the platform that set these.
+std::string remedy_on(const EnvironmentVariables& variables);
 
 /// Of what the user said (`option`: --hosts, `config`: [study] hosts; lists or hostfiles), Slurm,
 /// PBS, LSF, TF_CONFIG, SageMaker, torchrun, the first that names hosts. Throws UsageError as

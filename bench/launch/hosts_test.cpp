@@ -303,7 +303,8 @@ TEST(Described, ByPbsWithANameForEachSlot) {
 
 TEST(Described, ByLsf) {
   EXPECT_EQ(hosts_by({{"LSB_MCPU_HOSTS", "hostA 4  hostB 8 "}}), "hostA:4,hostB:8");
-  EXPECT_THAT(refusal({{"LSB_MCPU_HOSTS", "hostA 4 hostB"}}), HasSubstr("3 words; valid: "));
+  EXPECT_THAT(refusal({{"LSB_MCPU_HOSTS", "hostA 4 hostB"}}),
+              StartsWith("LSB_MCPU_HOSTS: 'hostB:': slots"));
   EXPECT_THAT(refusal({{"LSB_MCPU_HOSTS", "hostA x"}}), StartsWith("LSB_MCPU_HOSTS: "));
 }
 
@@ -331,8 +332,6 @@ TEST(Described, ByNoTensorFlowThatIsNotWhole) {
   EXPECT_THAT(refused(R"({"cluster": {"boss": ["h:1"]}})"), HasSubstr("'boss' is no type"));
   EXPECT_THAT(refused(R"({"cluster": {"worker": ["h:1"]}})"), HasSubstr("task: is missing"));
   EXPECT_THAT(refused(R"({"cluster": {"worker": ["h"]}})"), HasSubstr("valid: \"host:port\""));
-  EXPECT_THAT(refused(R"({"cluster": {"worker": ["a:1", "a:1"]}})"),
-              HasSubstr("worker[1]: is the address of worker 0 (a:1) too"));
   EXPECT_THAT(
       refused(R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}})"),
       HasSubstr("task: \"worker\" 1 is not in the cluster"));
@@ -343,7 +342,7 @@ TEST(Described, BySageMaker) {
   EXPECT_EQ(hosts_by(kSageMaker), "algo-1:8,algo-2:8");
   EXPECT_EQ(place_by(kSageMaker), "algo-2 after algo-1");
   EXPECT_TRUE(process_place(kSageMaker)->must_stay);
-  EXPECT_THAT(process_place(kSageMaker)->remedy, HasSubstr("distribution={\"mpi\""));
+  EXPECT_THAT(remedy_on(kSageMaker), HasSubstr("distribution={\"mpi\""));
   EXPECT_EQ(place_by(with(kSageMaker, "SM_CURRENT_HOST", "algo-1")), "algo-1 is first");
   EXPECT_EQ(place_by(with(kSageMaker, "SM_HOSTS", R"(["algo-2"])")), "alone");
 }

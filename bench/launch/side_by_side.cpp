@@ -84,7 +84,7 @@ void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
   if (answer.answered) return;
   const std::string said = answer.cut_short.empty() ? answer.output : answer.cut_short;
   fail<UsageError>("{}: no rank can be started on {} by ssh ({}); {}", place.source, host,
-                   said.substr(0, said.find_first_of("\r\n")), place.remedy);
+                   said.substr(0, said.find_first_of("\r\n")), remedy_on(variables));
 }
 
 }  // namespace

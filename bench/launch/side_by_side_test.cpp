@@ -27,8 +27,7 @@ ProcessPlace place_of(bool is_first) {
           .own = is_first ? first : "127.0.0.3",
           .first = first,
           .is_first = is_first,
-          .must_stay = true,
-          .remedy = "type this"};
+          .must_stay = true};
 }
 
 TEST(SideBySide, OthersStayUntilTheFirstOneHasEnded) {
