@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/launch/hosts.hpp"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -13,11 +15,7 @@ namespace scalebench {
 namespace {
 
 constexpr std::size_t kMostHosts = 8192;
-constexpr std::ptrdiff_t kMostBrackets = 16;  // of one name: for each there is a call within a call
-constexpr std::size_t kLongestName = 253;     // of the domain name system
-constexpr std::string_view kNameLetters =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
-constexpr std::string_view kAddressLetters = "0123456789abcdefABCDEF:.%";
+constexpr std::size_t kLongestName = 253;  // of the domain name system
 
 /// The beginning of a text, for a terminal: what would steer it is spelled out.
 std::string shown(std::string_view text) {
@@ -41,10 +39,8 @@ int number_in(std::string_view word) {
 }
 
 bool is_name(std::string_view name) {
-  const bool is_address = name.starts_with('[');
-  const std::string_view letters = is_address ? name.substr(1, name.size() - 2) : name;
-  return !letters.empty() && letters.front() != '-' && letters.size() <= kLongestName &&
-         letters.find_first_not_of(is_address ? kAddressLetters : kNameLetters) == letters.npos;
+  static const RE2 kName(R"([\w.][\w.-]*|\[[[:xdigit:].%]*:[[:xdigit:]:.%]*\])");
+  return name.size() <= kLongestName && RE2::FullMatch(name, kName);
 }
 
 /// `word`: what `slots` stands in.
@@ -91,63 +87,55 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 /// "1-3", "007", within the brackets of an expression: with as many digits as written. Empty: it is
 /// neither, or names more than kMostHosts.
 std::vector<std::string> numbers_in(std::string_view range) {
-  constexpr std::size_t kMostDigits = 9;
-  const std::size_t dash = range.find('-');
-  const std::string_view low = range.substr(0, dash);
-  const std::string_view high = dash == range.npos ? low : range.substr(dash + 1);
-  const auto number = [](std::string_view digits) {
-    const bool whole = !digits.empty() && digits.size() <= kMostDigits &&
-                       digits.find_first_not_of("0123456789") == digits.npos;
-    return whole ? std::stoi(std::string(digits)) : -1;
-  };
-  const int first = number(low), last = number(high);
-  if (first < 0 || last - first >= static_cast<int>(kMostHosts)) return {};
+  static const RE2 kRange(R"((\d{1,9})(?:-(\d{1,9}))?)");
+  std::string low, high;
+  if (!RE2::FullMatch(range, kRange, &low, &high)) return {};
+  const int first = std::stoi(low), last = high.empty() ? first : std::stoi(high);
+  if (last - first >= static_cast<int>(kMostHosts)) return {};
   std::vector<std::string> numbers;
   for (int i = first; i <= last; ++i) numbers.push_back(fmt::format("{:0{}}", i, low.size()));
   return numbers;
 }
 
 /// "rack[1-2]n[1-8]" -> 16 names.
-std::vector<std::string> names_in(std::string_view word, std::string_view source) {
-  const std::size_t open = word.find('[');
-  if (open == word.npos) return {std::string(word)};
-  const std::size_t close = word.find(']', open);
-  if (close == word.npos) refuse(source, word, "'[' without ']'");
-  const std::vector<std::string> rests = names_in(word.substr(close + 1), source);
-  std::vector<std::string> names;
-  for (const std::string_view range : split(word.substr(open + 1, close - open - 1), ',')) {
-    const std::vector<std::string> numbers = numbers_in(range);
-    if (numbers.empty() || names.size() + numbers.size() * rests.size() > kMostHosts) {
-      refuse(source, word,
-             fmt::format("'{}' in brackets; valid: 7 or 1-3, from the smaller to the larger, at "
-                         "most {} hosts",
-                         shown(range), kMostHosts));
-    }
-    for (const std::string& number : numbers) {
-      for (const std::string& rest : rests) {
-        names.push_back(fmt::format("{}{}{}", word.substr(0, open), number, rest));
+std::vector<std::string> expanded(std::string_view word, std::string_view source) {
+  std::vector<std::string> names{""};
+  for (std::string_view rest = word;;) {
+    const std::size_t open = rest.find('[');
+    for (std::string& name : names) name += rest.substr(0, open);
+    if (open == rest.npos || names.front().size() > kLongestName) return names;
+    const std::size_t close = rest.find(']', open);
+    if (close == rest.npos) refuse(source, word, "'[' without ']'");
+    std::vector<std::string> longer;
+    for (const std::string& name : names) {
+      for (const std::string_view range : split(rest.substr(open + 1, close - open - 1), ',')) {
+        const std::vector<std::string> numbers = numbers_in(range);
+        if (numbers.empty() || longer.size() + numbers.size() > kMostHosts) {
+          refuse(source, word,
+                 fmt::format("'{}' in brackets; valid: 7 or 1-3, from the smaller to the larger, "
+                             "at most {} hosts",
+                             shown(range), kMostHosts));
+        }
+        for (const std::string& number : numbers) longer.push_back(name + number);
       }
     }
+    names = std::move(longer);
+    rest.remove_prefix(close + 1);
   }
-  return names;
 }
 
 /// "host", "host:4", "[::1]:4", "node[01-04]:8".
 Hosts hosts_in(std::string_view word, std::string_view source) {
-  const std::size_t bracket = word.find(']');
-  const bool is_address = word.starts_with('[') && bracket != word.npos && word.find(':') < bracket;
-  const std::size_t name_end = std::min(word.find(':', is_address ? bracket : 0), word.size());
-  const std::string_view name = word.substr(0, name_end);
+  static const RE2 kWord(R"((?s)(\[[^\]]*:[^\]]*\]|[^:]*)(:.*)?)", RE2::Latin1);
+  std::string name, colon;
+  RE2::FullMatch(word, kWord, &name, &colon);
   if (name.find('@') != name.npos) {
     refuse(source, word,
            "a user is ssh's to know, by 'User' of ~/.ssh/config; valid: the host alone");
   }
-  if (!is_address && std::ranges::count(name, '[') > kMostBrackets) {
-    refuse(source, word, fmt::format("more than {} brackets in a name", kMostBrackets));
-  }
-  const int slots = name_end < word.size() ? slots_in(word.substr(name_end + 1), source, word) : 0;
+  const int slots = colon.empty() ? 0 : slots_in(std::string_view(colon).substr(1), source, word);
   Hosts hosts;
-  for (std::string& one : is_address ? std::vector{std::string(name)} : names_in(name, source)) {
+  for (std::string& one : is_name(name) ? std::vector{name} : expanded(name, source)) {
     if (!is_name(one)) {
       refuse(source, word,
              "a host name is letters, digits, '.', '-' and '_', or an IPv6 address in brackets");
@@ -157,27 +145,16 @@ Hosts hosts_in(std::string_view word, std::string_view source) {
   return hosts;
 }
 
-/// The words of a hostfile's line: '=' and the blanks around it are part of one.
-std::vector<std::string> words_in(const std::string& line) {
-  std::istringstream stream(line.substr(0, line.find('#')));
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) {
-    const bool joins = !words.empty() && (word.starts_with('=') || words.back().ends_with('='));
-    if (joins) {
-      words.back() += word;
-    } else {
-      words.push_back(word);
-    }
-  }
-  return words;
-}
-
-/// "host slots=2 max_slots=4", "host:2".
-Hosts hosts_of_line(const std::vector<std::string>& words, std::string_view source) {
-  Hosts hosts = hosts_in(words.front(), source);
+/// "host slots = 2 max_slots=4", "host:2"; none: a line of blanks and comments.
+Hosts hosts_of_line(std::string line, std::string_view source) {
+  line.erase(std::min(line.find('#'), line.size()));
+  RE2::GlobalReplace(&line, R"(\s*=\s*)", "=");
+  std::istringstream words(line);
+  std::string name;
+  if (!(words >> name)) return {};
+  Hosts hosts = hosts_in(name, source);
   int slots = hosts.front().slots, most = kMostSlots;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string& word = words[i];
+  for (std::string word; words >> word;) {
     const std::size_t equals = word.find('=');
     const std::string key = word.substr(0, equals);
     const bool is_most = key == "max_slots" || key == "max-slots";
@@ -188,7 +165,7 @@ Hosts hosts_of_line(const std::vector<std::string>& words, std::string_view sour
     (is_most ? most : slots) = slots_in(std::string_view(word).substr(equals + 1), source, word);
   }
   if (slots > most) {
-    refuse(source, words.front(), fmt::format("{} slots are more than max_slots={}", slots, most));
+    refuse(source, name, fmt::format("{} slots are more than max_slots={}", slots, most));
   }
   for (Host& host : hosts) host.slots = slots;
   return hosts;
@@ -210,9 +187,7 @@ Hosts read_hostfile(const std::filesystem::path& path) {
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     const std::string source = fmt::format("{}:{}", path.string(), ++number);
-    const std::vector<std::string> words = words_in(line);
-    if (words.empty()) continue;
-    for (Host& host : hosts_of_line(words, source)) add(hosts, std::move(host), source);
+    for (Host& host : hosts_of_line(line, source)) add(hosts, std::move(host), source);
   }
   if (hosts.empty()) {
     fail<UsageError>("{}: names no host; valid: lines as 'host1 slots=4'", path.string());
@@ -221,19 +196,18 @@ Hosts read_hostfile(const std::filesystem::path& path) {
 }
 
 std::vector<int> tasks_per_node(std::string_view words, std::string_view source) {
+  static const RE2 kTasks(R"((\d+)(?:\(x(\d+)\))?)");
   std::vector<int> tasks;
   for (const std::string_view word : split(words, ',')) {
-    const std::size_t cross = std::min(word.find("(x"), word.size());
-    std::string_view times = cross == word.size() ? "(x1)" : word.substr(cross);
-    const bool is_closed = times.ends_with(')');
-    times.remove_prefix(2);
-    const int each = number_in(word.substr(0, cross));
-    const int nodes = is_closed ? number_in(times.substr(0, times.size() - 1)) : 0;
-    if (each < 1 || nodes < 1 || tasks.size() + static_cast<std::size_t>(nodes) > kMostHosts) {
+    std::string each, times;
+    const bool is_read = RE2::FullMatch(word, kTasks, &each, &times);
+    const int nodes = times.empty() ? 1 : number_in(times);
+    if (!is_read || number_in(each) < 1 || nodes < 1 ||
+        tasks.size() + static_cast<std::size_t>(nodes) > kMostHosts) {
       refuse(source, words,
              fmt::format("valid: tasks of each node, as 2(x3),1, of at most {} nodes", kMostHosts));
     }
-    tasks.insert(tasks.end(), static_cast<std::size_t>(nodes), each);
+    tasks.insert(tasks.end(), static_cast<std::size_t>(nodes), number_in(each));
   }
   return tasks;
 }
@@ -266,10 +240,10 @@ std::string layout_words(const Layout& layout) {
 std::vector<Layout> parse_layouts(std::string_view words, std::string_view source) {
   std::set<Layout> layouts;
   for (const std::string_view word : split(words, ',')) {
-    const std::size_t cross = std::min(word.find('x'), word.size());
-    const Layout layout{number_in(word.substr(0, cross)),
-                        cross < word.size() ? number_in(word.substr(cross + 1)) : 0};
-    if (layout.nodes < 1 || layout.per_node < 1 || layout.nodes > kMostSlots / layout.per_node) {
+    Layout layout;
+    const bool is_read = RE2::FullMatch(word, R"((\d+)x(\d+))", &layout.nodes, &layout.per_node);
+    if (!is_read || layout.nodes < 1 || layout.per_node < 1 ||
+        layout.nodes > kMostSlots / layout.per_node) {
       refuse(source, word, "is no layout; valid: hosts x ranks of each, as 1x1,1x2,2x2");
     }
     layouts.insert(layout);

@@ -117,7 +117,7 @@ TEST_F(Hostfile, IsRefusedWithItsLine) {
 TEST(Ranges, AreRefusedInOneLine) {
   std::string brackets = "n";
   for (int i = 0; i < 100'000; ++i) brackets += "[1]";
-  EXPECT_THAT(complaint_about(brackets), HasSubstr("more than 16 brackets"));
+  EXPECT_THAT(complaint_about(brackets), HasSubstr("a host name is"));
   for (const char* expression : {"", "n[1-3", "n[3-1]", "n[a]", "n[]", "n[1-]", "n[1-99999999]",
                                  "n[1-300]m[1-300]", "n;id", "n]", "n1,"}) {
     const std::string said = complaint_about(expression);

@@ -2,11 +2,11 @@
 #include "bench/launch/launcher.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "bench/launch/process.hpp"
 #include "bench/machine/environment.hpp"
@@ -19,37 +19,16 @@ std::string MpiVersion::text() const {
   return version.empty() ? family : family + " " + version;
 }
 
-/// The first digits of `text` that dots follow and join: "4.1.4".
-std::string version_in(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789", kDotted = "0123456789.";
-  while (true) {
-    text.remove_prefix(std::min(text.find_first_of(kDigits), text.size()));
-    if (text.empty()) return "";
-    const std::string_view word = text.substr(0, text.find_first_not_of(kDotted));
-    const std::string_view version = word.substr(0, word.find_last_not_of('.') + 1);
-    if (version.find('.') != std::string_view::npos) return std::string(version);
-    text.remove_prefix(word.size());
-  }
-}
-
 MpiVersion mpi_version_in(std::string_view text) {
-  // Intel's is made from MPICH and may say so as well; MPICH's launcher is called Hydra.
-  constexpr std::array<std::pair<std::string_view, const char*>, 5> kFamilies{{
-      {"Open MPI", "Open MPI"},
-      {"OpenRTE", "Open MPI"},
-      {"Intel(R) MPI", "Intel MPI"},
-      {"MPICH", "MPICH"},
-      {"HYDRA", "MPICH"},
-  }};
-  MpiVersion found;
-  for (const auto& [mark, family] : kFamilies) {
-    const std::size_t at = text.find(mark);
-    if (at == std::string_view::npos) continue;
-    found.family = family;
-    found.version = version_in(text.substr(at));
-    break;
-  }
-  return found;
+  static const RE2 kNamed(R"((?s)(Open MPI|OpenRTE|Intel\(R\) MPI|MPICH|HYDRA))"
+                          R"((?:.*?(\d+(?:\.\d+)+))?)",
+                          RE2::Latin1);
+  std::string name, version;
+  if (!RE2::PartialMatch(text, kNamed, &name, &version)) return {};
+  if (name == "OpenRTE") name = "Open MPI";
+  if (name == "HYDRA") name = "MPICH";  // its launcher
+  if (name == "Intel(R) MPI") name = "Intel MPI";
+  return {name, version};
 }
 
 #define LAUNCHER(name, ...) \
@@ -70,30 +49,32 @@ const Launcher& launcher_named(std::string_view name) {
   return row_named(launchers(), &Launcher::name, "launcher", name);
 }
 
+namespace {
+
+/// The one that starts programs of this MPI; null: nobody knows it.
+const Launcher* launcher_of(const std::string& family) {
+  const std::string own = family == "Intel MPI" ? "MPICH" : family;  // its mpiexec is Hydra too
+  const auto found = std::ranges::find(launchers(), own, &Launcher::family);
+  return found == launchers().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 const Launcher* launcher_that_says(std::string_view version) {
-  if (version.starts_with("slurm ")) return &launcher_named("slurm");
-  const std::string family = mpi_version_in(version).family;
-  if (family == "Intel MPI") return &launcher_named("mpich");  // its mpiexec is Hydra too
-  for (const Launcher& launcher : launchers()) {
-    if (launcher.family == family) return &launcher;
-  }
-  return nullptr;
+  return version.starts_with("slurm ") ? &launcher_named("slurm")
+                                       : launcher_of(mpi_version_in(version).family);
 }
 
 const Launcher& launcher_for(const std::string& command, const std::string& library) {
   constexpr int kPatienceSeconds = 10;
-  const std::string mpi = mpi_version_in(library).family;
-  const std::string family = mpi == "Intel MPI" ? "MPICH" : mpi;  // its launcher is Hydra too
   const std::string asked = command.empty() ? "mpirun" : command;
+  const Launcher* const own = launcher_of(mpi_version_in(library).family);
   const Launcher* launcher = launcher_that_says(ask({asked, "--version"}, kPatienceSeconds).output);
   if (launcher == nullptr && std::filesystem::path(asked).filename() == "srun") {
     launcher = &launcher_named("slurm");
   }
-  if (launcher == nullptr) {
-    const auto own = std::ranges::find(launchers(), family, &Launcher::family);
-    launcher = own == launchers().end() ? &launchers().front() : &*own;
-  }
-  if (launcher->family == "any" || family.empty() || launcher->family == family) return *launcher;
+  if (launcher == nullptr) launcher = own != nullptr ? own : &launchers().front();
+  if (launcher->family == "any" || own == nullptr || launcher == own) return *launcher;
   fail<UsageError>(
       "{} starts programs of {}, and these are linked with {}: every rank would be alone; name the "
       "launcher of that MPI with --mpirun, or put it first on the PATH",
@@ -113,17 +94,18 @@ bool names_hosts(const std::vector<std::string>& arguments) {
   return std::ranges::find_first_of(arguments, kOptions) != arguments.end();
 }
 
-Variables variables_for_ranks(const LaunchSettings& settings) {
-  Variables variables = settings.environment;
-  std::erase_if(variables, [](const auto& one) { return one.first.starts_with("OMPI_"); });
-  return variables;
-}
-
 namespace {
 
 using Words = std::vector<std::string>;
 
 void add(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+/// What ranks on other hosts need too: all of the settings' variables but the launcher's own.
+Variables variables_for_ranks(const LaunchSettings& settings) {
+  Variables variables = settings.environment;
+  std::erase_if(variables, [](const auto& one) { return one.first.starts_with("OMPI_"); });
+  return variables;
+}
 
 bool binds(const LaunchSettings& settings) {
   return settings.bind_to_core && !settings.oversubscribe;

@@ -118,7 +118,4 @@ void allow_root(Variables& environment);
 /// Whether a launcher's arguments already say which hosts.
 bool names_hosts(const std::vector<std::string>& arguments);
 
-/// The variables that ranks on other hosts need too: all of the settings' but the launcher's own.
-Variables variables_for_ranks(const LaunchSettings& settings);
-
 }  // namespace scalebench

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <re2/re2.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -271,27 +272,23 @@ std::string shell_line(const std::vector<std::string>& command) {
 }
 
 std::string said_in(std::string_view output) {
-  constexpr std::size_t kShortestRule = 60;
-  std::istringstream lines{std::string(output)};
-  constexpr std::string_view kSignal = " exited on signal ";
-  std::string signal, before, last, of_launcher;
-  bool in_rules = false;
-  for (std::string line; std::getline(lines, line);) {
-    std::erase(line, '\0');  // Open MPI 5 writes the end of its messages, too.
-    if (line.starts_with("rank ")) return line;
-    // Open MPI 5 breaks its lines.
-    const std::string both = before + " " + line;
-    if (signal.empty() && line.find(kSignal) != std::string::npos) signal = line;
-    if (signal.empty() && both.find(kSignal) != std::string::npos) signal = both;
-    before = line;
-    const bool says = line.find_first_not_of("-=* \t\r") != std::string::npos;
-    const bool is_rule = !says && line.size() >= kShortestRule;
-    if (is_rule) in_rules = !in_rules;
-    if (says && !in_rules) last = line;
-    if (says && in_rules && of_launcher.empty()) of_launcher = line;
+  // Open MPI 5 breaks its lines, and writes the end of its messages, too.
+  static const RE2 kOfRank("(?m)^(rank .*)$", RE2::Latin1);
+  static const RE2 kSignal(R"((?m)^(.* exited\s+on\s+signal .*)$)", RE2::Latin1);
+  static const RE2 kInRules(R"((?ms)^[-=* \t]{60,}\r?$.*?(?:^[-=* \t]{60,}\r?$|\z))", RE2::Latin1);
+  static const RE2 kFirst(R"((?m)^(.*[^-=*\s].*)$)", RE2::Latin1);
+  static const RE2 kLast(R"((?ms).*^([^\n]*[^-=*\s][^\n]*)$)", RE2::Latin1);
+  std::string text(output), said;
+  std::erase(text, '\0');
+  if (RE2::PartialMatch(text, kOfRank, &said)) return said;
+  if (RE2::PartialMatch(text, kSignal, &said)) {
+    std::ranges::replace(said, '\n', ' ');
+    return said;
   }
-  if (!signal.empty()) return signal;
-  return last.empty() ? of_launcher : last;
+  std::string outside = text;
+  RE2::GlobalReplace(&outside, kInRules, "");
+  if (!RE2::PartialMatch(outside, kLast, &said)) RE2::PartialMatch(text, kFirst, &said);
+  return said;
 }
 
 bool lost_its_folder(std::string_view said) {
