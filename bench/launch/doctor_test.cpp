@@ -156,7 +156,7 @@ TEST(MpiVersion, IsReadFromLaunchersAndLibraries) {
   EXPECT_EQ(read("srun: error"), "an unknown MPI");
 }
 
-TEST(Ask, NeitherHangsNorDrowns) {
+TEST(Ask, DoesNotHang) {
   EXPECT_EQ(ask({"/bin/echo", "a b", "$HOME"}, 10).output, "a b $HOME\n");
   EXPECT_FALSE(ask({"/bin/sh", "-c", "exit 3"}, 10).answered);
   const CommandAnswer missing = ask({"/nonexistent/program"}, 10);
@@ -165,9 +165,6 @@ TEST(Ask, NeitherHangsNorDrowns) {
   const CommandAnswer hung = ask({"/bin/sh", "-c", "echo begin; sleep 60 & sleep 60"}, 1);
   EXPECT_FALSE(hung.answered);
   EXPECT_THAT(hung.output, AllOf(StartsWith("begin"), HasSubstr("no answer")));
-  const CommandAnswer endless = ask({"yes"}, 10);
-  EXPECT_THAT(endless.cut_short, HasSubstr("an answer of more than"));
-  EXPECT_LE(endless.output.size(), (std::size_t{64} << 20U) + 5000);
 }
 
 TEST(FindProgram, TakesOnlyWhatCanRun) {

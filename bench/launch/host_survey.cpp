@@ -29,25 +29,19 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
   settings.bind_to_core = settings.oversubscribe = false;
   PlannedLaunch launch;
   launch.ranks = launch.nodes = static_cast<int>(hosts.size());
-  std::vector<std::string> command{"env"};
-  for (const auto& [name, value] : settings.environment) {
-    command.push_back(fmt::format("{}={}", name, value));
-  }
-  for (const std::string& word : launcher_named(settings.launcher).words(launch, settings, hosts)) {
-    command.push_back(word);
-  }
+  std::vector<std::string> command =
+      launcher_named(settings.launcher).words(launch, settings, hosts);
   command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
   command.insert(command.end(), {(settings.programs / program).string(), "--places"});
   const int patience = patience_seconds + static_cast<int>(hosts.size() / kHostsASecond);
-  CommandAnswer said = ask(command, patience);
+  CommandAnswer said = ask(command, patience, settings.environment);
   for (int again = 0; again < 2 && !said.answered && lost_its_folder(said.output); ++again) {
-    said = ask(command, patience);
+    said = ask(command, patience, settings.environment);
   }
-  Answer answer{.identities = identities_in(said.output), .why = {}};
-  const bool all = said.answered && answer.identities.size() == hosts.size();
-  if (all) return answer;
-  const std::string why = said_in(said.output);
-  return {.identities = {}, .why = why.empty() ? "no answer" : why};
+  Answer answer{.identities = identities_in(said.output), .why = said_in(said.output)};
+  if (!said.answered || answer.identities.size() != hosts.size()) answer.identities.clear();
+  if (answer.why.empty()) answer.why = "no answer";
+  return answer;
 }
 
 /// Each host alone, some at a time.
@@ -65,47 +59,40 @@ std::vector<Answer> probe(const LaunchSettings& settings, const Hosts& hosts,
   return answers;
 }
 
-void drop(SurveyedHost& host, std::string_view status, const std::string& why) {
-  host.status = status;
-  host.note = fmt::format("host {} is left out: {}", host.host.name, why);
+void drop(FoundHost& host, std::string_view found, const std::string& why) {
+  host.found = found;
+  host.note = fmt::format("host {} is left out: {}", host.host, why);
 }
 
 /// Asks all hosts together, and where that fails each alone, which shows whom to leave out.
-void survey_program(HostSurvey& survey, const LaunchSettings& settings, const std::string& program,
-                    int patience_seconds) {
-  const auto asked = [&] {
-    std::vector<SurveyedHost*> usable;
-    for (SurveyedHost& host : survey.hosts) {
-      if (host.usable()) usable.push_back(&host);
-    }
-    return usable;
-  };
-  std::vector<SurveyedHost*> hosts = asked();
-  Answer together = ask_hosts(settings, survey.usable(), program, patience_seconds);
+void survey_program(FoundHosts& hosts, const LaunchSettings& settings, const std::string& program,
+                    const std::string& sha256, int patience_seconds) {
+  Hosts asked = usable(hosts);
+  Answer together = ask_hosts(settings, asked, program, patience_seconds);
   if (together.identities.empty()) {
-    const std::vector<Answer> alone =
-        hosts.size() == 1 ? std::vector{together}
-                          : probe(settings, survey.usable(), program, patience_seconds);
-    for (std::size_t i = 0; i < hosts.size(); ++i) {
-      if (!alone[i].identities.empty()) continue;
-      drop(*hosts[i], "unreachable",
-           fmt::format("{} does not start there: {}", program, alone[i].why));
+    const std::vector<Answer> answers = probe(settings, asked, program, patience_seconds);
+    auto alone = answers.begin();
+    for (FoundHost& host : hosts) {
+      if (host.found != "ok") continue;
+      const Answer& answer = *alone++;
+      if (!answer.identities.empty()) continue;
+      drop(host, "unreachable", fmt::format("{} does not start there: {}", program, answer.why));
     }
-    hosts = asked();
-    if (hosts.empty()) return;
-    together = ask_hosts(settings, survey.usable(), program, patience_seconds);
-    if (together.identities.empty()) {
-      fail<UsageError>("{} of the hosts answer {} each alone, but not together: {}", hosts.size(),
-                       program, together.why);
-    }
+    asked = usable(hosts);
+    if (asked.empty()) return;
+    together = ask_hosts(settings, asked, program, patience_seconds);
+  }
+  if (together.identities.empty()) {
+    fail<UsageError>("{} of the hosts answer {} each alone, but not together: {}", asked.size(),
+                     program, together.why);
   }
   // Slurm numbers nodes in its own order, and each calls itself as Slurm does.
-  const bool by_name = settings.launcher == "slurm";
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    const auto own = std::ranges::find(together.identities, hosts[i]->host.name, &Identity::host);
-    const bool knows = by_name && own != together.identities.end();
-    hosts[i]->identities.push_back(knows ? *own : together.identities[i]);
+  std::vector<Identity> in_order = together.identities;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const auto own = std::ranges::find(together.identities, asked[i].name, &Identity::host);
+    if (own != together.identities.end()) in_order[i] = *own;
   }
+  enter(hosts, in_order, sha256);
 }
 
 std::string short_hash(const std::string& hash) { return hash.substr(0, 12); }
@@ -129,26 +116,55 @@ std::string difference(const Identity& there, const std::string& hash, const Ide
   return {};
 }
 
-int devices_on(const Identity& identity, const LaunchSettings& settings) {
-  if (settings.device != "cpu" && identity.gpus > 0) return identity.gpus;
-  return std::max(1, identity.cores / settings.threads);
+int devices_on(const FoundHost& host, const LaunchSettings& settings) {
+  if (settings.device != "cpu" && host.gpus > 0) return host.gpus;
+  return std::max(1, host.cores / settings.threads);
 }
 
 }  // namespace
 
-Hosts HostSurvey::usable() const {
+FoundHosts survey_hosts(const LaunchSettings& settings,
+                        const std::map<std::string, std::string>& binaries, int patience_seconds) {
+  FoundHosts hosts;
+  for (const Host& host : settings.hosts) hosts.push_back({.host = host.name, .slots = host.slots});
+  for (const auto& [program, sha256] : binaries) {
+    if (usable(hosts).empty()) break;
+    survey_program(hosts, settings, program, sha256, patience_seconds);
+  }
+  return hosts;
+}
+
+Hosts usable(const FoundHosts& hosts) {
   Hosts usable;
-  for (const SurveyedHost& one : hosts) {
-    if (one.usable()) usable.push_back(one.host);
+  for (const FoundHost& one : hosts) {
+    if (one.found == "ok") usable.push_back({one.host, one.slots});
   }
   return usable;
 }
 
-std::string HostSurvey::one_machine() const {
+void enter(FoundHosts& hosts, const std::vector<Identity>& identities, const std::string& sha256) {
+  const Identity* first = nullptr;
+  auto said = identities.begin();
+  for (FoundHost& host : hosts) {
+    if (host.found != "ok") continue;
+    const Identity& there = *said++;
+    host.name = there.host;
+    host.boot_id = there.boot_id;
+    host.cores = there.cores;
+    host.gpus = there.gpus;
+    host.binaries[there.program] = there.sha256;
+    host.libraries.insert(there.libraries.begin(), there.libraries.end());
+    host.hardware = there.hardware;
+    const std::string what = difference(there, sha256, first == nullptr ? there : *first);
+    if (!what.empty()) drop(host, "different", what);
+    if (first == nullptr && what.empty()) first = &there;
+  }
+}
+
+std::string one_machine(const FoundHosts& hosts) {
   std::map<std::string, std::vector<std::string>> by_boot;
-  for (const SurveyedHost& one : hosts) {
-    if (!one.usable() || one.identities.empty() || one.identities.front().boot_id.empty()) continue;
-    by_boot[one.identities.front().boot_id].push_back(one.host.name);
+  for (const FoundHost& one : hosts) {
+    if (one.found == "ok" && !one.boot_id.empty()) by_boot[one.boot_id].push_back(one.host);
   }
   for (const auto& [boot, names] : by_boot) {
     if (names.size() > 1) return fmt::format("{} are one machine", fmt::join(names, " and "));
@@ -156,13 +172,11 @@ std::string HostSurvey::one_machine() const {
   return {};
 }
 
-std::vector<std::string> HostSurvey::differences() const {
+std::vector<std::string> differences(const FoundHosts& hosts) {
   std::map<std::string, std::map<std::string, std::vector<std::string>>> fields;  // value: hosts
-  for (const SurveyedHost& one : hosts) {
-    if (!one.usable() || one.identities.empty()) continue;
-    for (const auto& [field, value] : one.identities.front().hardware) {
-      fields[field][value].push_back(one.host.name);
-    }
+  for (const FoundHost& one : hosts) {
+    if (one.found != "ok") continue;
+    for (const auto& [field, value] : one.hardware) fields[field][value].push_back(one.host);
   }
   std::vector<std::string> lines;
   for (const auto& [field, values] : fields) {
@@ -176,82 +190,31 @@ std::vector<std::string> HostSurvey::differences() const {
   return lines;
 }
 
-HostSurvey survey_hosts(const LaunchSettings& settings,
-                        const std::map<std::string, std::string>& binaries, int patience_seconds) {
-  HostSurvey survey;
-  for (const Host& host : settings.hosts) survey.hosts.push_back({host, "ok", "", {}});
-  for (const auto& [program, hash] : binaries) {
-    if (survey.usable().empty()) break;
-    survey_program(survey, settings, program, patience_seconds);
-  }
-  leave_out_different(survey, binaries);
-  return survey;
-}
-
-void leave_out_different(HostSurvey& survey, const std::map<std::string, std::string>& binaries) {
-  const SurveyedHost* first = nullptr;
-  for (SurveyedHost& host : survey.hosts) {
-    for (std::size_t i = 0; i < host.identities.size() && host.usable(); ++i) {
-      const Identity& there = host.identities[i];
-      const Identity& compared = first == nullptr ? there : first->identities.at(i);
-      const std::string what = difference(there, binaries.at(there.program), compared);
-      if (!what.empty()) drop(host, "different", what);
-    }
-    if (first == nullptr && host.usable()) first = &host;
-  }
-}
-
-void require_places(const HostSurvey& survey, const std::vector<PlannedLaunch>& plan,
-                    const LaunchSettings& settings) {
-  if (settings.oversubscribe) return;
-  LaunchSettings left = settings;
-  left.hosts = survey.usable();
+std::string settle(LaunchSettings& settings, const FoundHosts& hosts,
+                   const std::vector<PlannedLaunch>& plan) {
+  settings.hosts = usable(hosts);
   for (const PlannedLaunch& launch : plan) {
-    if (!launch.skipped_because.empty() || launch.nodes > static_cast<int>(left.hosts.size())) {
-      continue;
-    }
-    for (const SurveyedHost& one : survey.hosts) {
-      if (!one.usable() || one.host.slots < launch.per_node || one.identities.empty()) continue;
-      const int devices = devices_on(one.identities.front(), settings);
-      if (launch.per_node <= devices) continue;
+    const bool starts =
+        launch.skipped_because.empty() && std::ssize(settings.hosts) >= launch.nodes;
+    if (settings.oversubscribe || !starts) continue;
+    for (const FoundHost& one : hosts) {
+      const int devices = devices_on(one, settings);
+      if (one.found != "ok" || one.slots < launch.per_node || launch.per_node <= devices) continue;
       fail<UsageError>(
           "host {}: {} ranks on the {} core(s) or device(s) there; give it {} slots, or use "
           "--oversubscribe, which marks every row emulated",
-          one.host.name, launch.per_node, devices, devices);
+          one.host, launch.per_node, devices, devices);
     }
   }
-}
-
-std::string settle(LaunchSettings& settings, const HostSurvey& survey,
-                   const std::vector<PlannedLaunch>& plan) {
-  settings.hosts = survey.usable();
-  require_places(survey, plan, settings);
-  std::string machine = survey.one_machine();
+  std::string machine = one_machine(hosts);
   if (machine.empty() || says_emulated(settings)) return {};
   settings.environment.emplace_back(kEmulatedVariable, machine);
   settings.bind_to_core = false;  // each of them would begin with the machine's first core
   return machine;
 }
 
-std::vector<FoundHost> found_hosts(const HostSurvey& survey) {
-  std::vector<FoundHost> hosts;
-  for (const SurveyedHost& one : survey.hosts) {
-    FoundHost& host = hosts.emplace_back(FoundHost{
-        .host = one.host.name, .slots = one.host.slots, .found = one.status, .note = one.note});
-    for (const Identity& identity : one.identities) {
-      host.name = identity.host;
-      host.boot_id = identity.boot_id;
-      host.cores = identity.cores;
-      host.gpus = identity.gpus;
-      host.binaries[identity.program] = identity.sha256;
-      host.libraries.insert(identity.libraries.begin(), identity.libraries.end());
-    }
-  }
-  return hosts;
-}
-
 std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch,
-                      const std::vector<FoundHost>& hosts) {
+                      const FoundHosts& hosts) {
   const auto ranks = static_cast<std::size_t>(launch.ranks);
   const auto per_node = static_cast<std::size_t>(launch.per_node);
   if (places.size() != ranks) {

@@ -15,55 +15,41 @@
 
 namespace scalebench {
 
-struct SurveyedHost {
-  Host host;                         // as asked
-  std::string status = "ok";         // or "unreachable", "different"
-  std::string note;                  // one line that names the host, where it is not ok
-  std::vector<Identity> identities;  // one for each program that answered
-
-  bool usable() const { return status == "ok"; }
-};
-
-struct HostSurvey {
-  std::vector<SurveyedHost> hosts;  // in the order asked
-
-  Hosts usable() const;
-  /// "h1 and h2 are one machine", where hosts with different names are; else empty.
-  std::string one_machine() const;
-  /// In what the hardware of usable hosts differs, one line for each field: "processor: A on h1, B
-  /// on h2 and h3".
-  std::vector<std::string> differences() const;
-};
+/// In the order asked, as the manifest has them.
+using FoundHosts = std::vector<FoundHost>;
 
 /// Starts each of `binaries` (name: SHA-256 of the file here) on all hosts of `settings`; where
 /// that fails, on each alone, side by side. A host that says nothing for `patience_seconds` counts
 /// as unreachable.
-HostSurvey survey_hosts(const LaunchSettings& settings,
+FoundHosts survey_hosts(const LaunchSettings& settings,
                         const std::map<std::string, std::string>& binaries,
                         int patience_seconds = 30);
 
-/// What is compared: binaries with those here, libraries with the first host's.
-void leave_out_different(HostSurvey& survey, const std::map<std::string, std::string>& binaries);
+/// Those that are "ok".
+Hosts usable(const FoundHosts& hosts);
 
-/// Throws UsageError when a launch has more ranks on a host than that has cores or devices for
-/// them.
-void require_places(const HostSurvey& survey, const std::vector<PlannedLaunch>& plan,
-                    const LaunchSettings& settings);
+/// Enters what a program said on the usable hosts, in their order. Leaves out those where its file
+/// is another than here, which has that SHA-256, or its libraries are not the first host's.
+void enter(FoundHosts& hosts, const std::vector<Identity>& identities, const std::string& sha256);
 
-/// Makes the hosts of `settings` those that the survey found usable. Throws as require_places does.
-/// Returns what makes the rows emulated from now on: survey.one_machine(), unless they are so
-/// already.
-std::string settle(LaunchSettings& settings, const HostSurvey& survey,
+/// "h1 and h2 are one machine", where usable hosts with different names are; else empty.
+std::string one_machine(const FoundHosts& hosts);
+
+/// In what the hardware of usable hosts differs, one line for each field: "processor: A on h1, B on
+/// h2 and h3".
+std::vector<std::string> differences(const FoundHosts& hosts);
+
+/// Makes the hosts of `settings` those that were found usable. Returns what makes the rows emulated
+/// from now on: one_machine(), unless they are so already. Throws UsageError when a launch has more
+/// ranks on a host than that has cores or devices for them.
+std::string settle(LaunchSettings& settings, const FoundHosts& hosts,
                    const std::vector<PlannedLaunch>& plan);
-
-/// As the manifest has them.
-std::vector<FoundHost> found_hosts(const HostSurvey& survey);
 
 /// Whether the ranks of a launch, by the program's own word, were in blocks of as many as were
 /// asked for, each on a host of its own, whichever these are: one line that says the first
 /// difference, empty where there is none. Of `hosts` that call themselves alike, nobody can tell
 /// whether two blocks are on one.
 std::string misplaced(const std::vector<RankPlace>& places, const PlannedLaunch& launch,
-                      const std::vector<FoundHost>& hosts);
+                      const FoundHosts& hosts);
 
 }  // namespace scalebench

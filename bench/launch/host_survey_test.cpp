@@ -20,14 +20,11 @@ Identity identity_of(const std::string& host, const std::string& hash = "aaaabbb
   return {host, "boot of " + host, 2, 0, "bench_allreduce", hash, {{"MPI", "Open MPI v4.1.4"}}};
 }
 
-HostSurvey survey_of(const std::vector<Identity>& identities) {
-  HostSurvey survey;
-  for (const Identity& one : identities) {
-    SurveyedHost& host = survey.hosts.emplace_back();
-    host.host = {one.host, 2};
-    host.identities.push_back(one);
-  }
-  return survey;
+FoundHosts survey_of(const std::vector<Identity>& identities) {
+  FoundHosts hosts;
+  for (const Identity& one : identities) hosts.push_back({.host = one.host, .slots = 2});
+  enter(hosts, identities, "aaaabbbbccccdddd");
+  return hosts;
 }
 
 const std::map<std::string, std::string> kBinaries{{"bench_allreduce", "aaaabbbbccccdddd"}};
@@ -48,11 +45,10 @@ TEST(Identity, ComesBackFromWhatLaunchersPrint) {
 }
 
 TEST(LeaveOutDifferent, NamesTheHostAndBothHashes) {
-  HostSurvey survey = survey_of({identity_of("h1"), identity_of("h2", "eeeeffff00001111")});
-  leave_out_different(survey, kBinaries);
-  EXPECT_EQ(host_words(survey.usable()), "h1:2");
+  FoundHosts survey = survey_of({identity_of("h1"), identity_of("h2", "eeeeffff00001111")});
+  EXPECT_EQ(host_words(usable(survey)), "h1:2");
   EXPECT_EQ(
-      survey.hosts[1].note,
+      survey[1].note,
       "host h2 is left out: its bench_allreduce is another build: SHA-256 eeeeffff0000 there, "
       "aaaabbbbcccc here");
 }
@@ -61,48 +57,47 @@ TEST(LeaveOutDifferent, ComparesLibrariesWithTheFirstHost) {
   Identity other = identity_of("h2"), more = identity_of("h3");
   other.libraries["MPI"] = "Open MPI v4.1.5";
   more.libraries["NCCL"] = "2.21.5";
-  HostSurvey survey = survey_of({identity_of("h1"), other, more});
-  leave_out_different(survey, kBinaries);
-  EXPECT_EQ(host_words(survey.usable()), "h1:2");
-  EXPECT_THAT(survey.hosts[1].note, HasSubstr("is Open MPI v4.1.5, on h1 it is Open MPI v4.1.4"));
-  EXPECT_THAT(survey.hosts[2].note, HasSubstr("its NCCL for bench_allreduce is 2.21.5, on h1 it is "
-                                              "none"));
+  FoundHosts survey = survey_of({identity_of("h1"), other, more});
+  EXPECT_EQ(host_words(usable(survey)), "h1:2");
+  EXPECT_THAT(survey[1].note, HasSubstr("is Open MPI v4.1.5, on h1 it is Open MPI v4.1.4"));
+  EXPECT_THAT(survey[2].note, HasSubstr("its NCCL for bench_allreduce is 2.21.5, on h1 it is "
+                                        "none"));
 }
 
 TEST(HostSurvey, SaysInWhatHostsAreNotAlike) {
   std::vector<Identity> identities{identity_of("h1"), identity_of("h2"), identity_of("h3")};
   for (Identity& one : identities) one.hardware = {{"processor", "A"}, {"cores", "2"}};
-  EXPECT_THAT(survey_of(identities).differences(), IsEmpty());
+  EXPECT_THAT(differences(survey_of(identities)), IsEmpty());
   identities[1].hardware["processor"] = identities[2].hardware["processor"] = "B";
   identities[0].hardware["GPUs"] = "H100";  // hidden on the others
   identities[2].hardware["cores"] = "4";
-  HostSurvey survey = survey_of(identities);
-  EXPECT_THAT(survey.differences(),
+  FoundHosts survey = survey_of(identities);
+  EXPECT_THAT(differences(survey),
               ElementsAre("cores: 2 on h1 and h2, 4 on h3", "processor: A on h1, B on h2 and h3"));
-  survey.hosts[2].status = "unreachable";
-  EXPECT_THAT(survey.differences(), ElementsAre("processor: A on h1, B on h2"));
+  survey[2].found = "unreachable";
+  EXPECT_THAT(differences(survey), ElementsAre("processor: A on h1, B on h2"));
 }
 
 TEST(HostSurvey, NoticesHostsThatAreOneMachine) {
-  HostSurvey survey = survey_of({identity_of("h1"), identity_of("h2")});
-  EXPECT_EQ(survey.one_machine(), "");
-  survey.hosts[1].identities[0].boot_id = "boot of h1";
-  EXPECT_EQ(survey.one_machine(), "h1 and h2 are one machine");
+  FoundHosts survey = survey_of({identity_of("h1"), identity_of("h2")});
+  EXPECT_EQ(one_machine(survey), "");
+  survey[1].boot_id = "boot of h1";
+  EXPECT_EQ(one_machine(survey), "h1 and h2 are one machine");
 }
 
 TEST(RequireDevices, RefusesRanksThatWouldShareACore) {
-  const HostSurvey survey = survey_of({identity_of("h1"), identity_of("h2")});
+  const FoundHosts survey = survey_of({identity_of("h1"), identity_of("h2")});
   PlannedLaunch launch;
   launch.ranks = launch.nodes = 2;
   LaunchSettings settings;
-  require_places(survey, {launch}, settings);
+  settle(settings, survey, {launch});
   settings.threads = 2;
-  require_places(survey, {launch}, settings);
+  settle(settings, survey, {launch});
   launch.per_node = 2;
-  EXPECT_THAT(message_of<UsageError>([&] { require_places(survey, {launch}, settings); }),
+  EXPECT_THAT(message_of<UsageError>([&] { settle(settings, survey, {launch}); }),
               AllOf(HasSubstr("host h1: 2 ranks on the 1 core(s)"), HasSubstr("--oversubscribe")));
   settings.oversubscribe = true;
-  require_places(survey, {launch}, settings);
+  settle(settings, survey, {launch});
 }
 
 /// Answers on every host of -H but those called gone.
@@ -121,15 +116,14 @@ TEST(SurveyHosts, LooksAtEachAloneWhereTheyDoNotAnswerTogether) {
   LaunchSettings settings;
   settings.mpirun = launcher.string();
   settings.hosts = parse_hosts("h1:4,gone:4,h2:4");
-  const HostSurvey survey = survey_hosts(settings, kBinaries);
-  EXPECT_EQ(host_words(survey.usable()), "h1:4,h2:4");
-  EXPECT_EQ(survey.hosts[1].note,
+  const FoundHosts survey = survey_hosts(settings, kBinaries);
+  EXPECT_EQ(host_words(usable(survey)), "h1:4,h2:4");
+  EXPECT_EQ(survey[1].note,
             "host gone is left out: bench_allreduce does not start there: no way to gone");
-  const std::vector<FoundHost> found = found_hosts(survey);
-  ASSERT_EQ(found.size(), 3U);
-  EXPECT_EQ(found[0].binaries.at("bench_allreduce"), "aaaabbbbccccdddd");
-  EXPECT_EQ(found[1].found, "unreachable");
-  EXPECT_EQ(found[1].name, "");
+  ASSERT_EQ(survey.size(), 3U);
+  EXPECT_EQ(survey[0].binaries.at("bench_allreduce"), "aaaabbbbccccdddd");
+  EXPECT_EQ(survey[1].found, "unreachable");
+  EXPECT_EQ(survey[1].name, "");
 }
 
 /// So many hosts: h1:1,h2:1,…
@@ -154,7 +148,7 @@ TEST(SurveyHosts, HearsAllOfManyHosts) {
   LaunchSettings settings;
   settings.mpirun = launcher.string();
   settings.hosts = many_hosts(200);
-  EXPECT_EQ(survey_hosts(settings, kBinaries).usable().size(), 200U);
+  EXPECT_EQ(usable(survey_hosts(settings, kBinaries)).size(), 200U);
 }
 
 TEST(SurveyHosts, AsksAgainWhereAnotherJobTookTheSessionFolderAway) {
@@ -170,7 +164,7 @@ TEST(SurveyHosts, AsksAgainWhereAnotherJobTookTheSessionFolderAway) {
   LaunchSettings settings;
   settings.mpirun = launcher.string();
   settings.hosts = parse_hosts("h1:4");
-  EXPECT_EQ(host_words(survey_hosts(settings, kBinaries).usable()), "h1:4");
+  EXPECT_EQ(host_words(usable(survey_hosts(settings, kBinaries))), "h1:4");
 }
 
 }  // namespace

@@ -33,19 +33,6 @@ namespace scalebench {
 namespace {
 
 constexpr int kGraceSeconds = 10;
-constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // of an answer
-
-std::string no_answer_within(int seconds) { return fmt::format("no answer within {} s", seconds); }
-
-/// Puts the command, with these variables too, in this process's place. Returns only where that
-/// fails, with errno saying why.
-void try_to_become(const std::vector<std::string>& command, const Variables& environment) {
-  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  ::execvp(argv[0], argv.data());
-}
 
 /// Starts `command` in a process group of its own, whose number is returned, with an empty stdin
 /// and with `environment` added to this process's. One that cannot be started ends with 127 and
@@ -67,30 +54,27 @@ pid_t start(const std::vector<std::string>& command, const Variables& environmen
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
-    try_to_become(command, environment);
-    dprintf(STDERR_FILENO, "%s: %s\n", command.front().c_str(), std::strerror(errno));
+    try {
+      become(command, environment);
+    } catch (const Error& error) {
+      dprintf(STDERR_FILENO, "%s\n", error.what());
+    }
     _exit(127);
   }
   setpgid(child, child);
   return child;
 }
 
-/// Reads until the end of the output. Returns why it stopped before that: nothing more came for
-/// `patience_seconds`, or it is longer than kMostBytes; else empty.
-std::string read_all(int descriptor, int patience_seconds, std::string& output) {
+/// Whether the end of the output came: false once nothing more comes for `patience_seconds`.
+bool read_all(int descriptor, int patience_seconds, std::string& output) {
   std::array<char, 4096> block{};
-  while (output.size() <= kMostBytes) {
-    pollfd ready{descriptor, POLLIN, 0};
+  for (pollfd ready{descriptor, POLLIN, 0};;) {
     const int events = ::poll(&ready, 1, patience_seconds * 1000);
-    if (events < 0 && errno == EINTR) continue;
-    if (events <= 0) return no_answer_within(patience_seconds);
-    const ssize_t n = ::read(descriptor, block.data(), block.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fmt::format("its answer cannot be read: {}", std::strerror(errno));
-    if (n == 0) return {};
-    output.append(block.data(), static_cast<std::size_t>(n));
+    if (events == 0) return false;
+    const ssize_t n = events < 0 ? -1 : ::read(descriptor, block.data(), block.size());
+    if (n == 0) return true;
+    if (n > 0) output.append(block.data(), static_cast<std::size_t>(n));
   }
-  return fmt::format("an answer of more than {} bytes", kMostBytes);
 }
 
 /// What waitpid says of a child that has ended; it does not wait.
@@ -119,18 +103,19 @@ std::optional<int> wait_for(pid_t child, int patience_seconds) {
 
 }  // namespace
 
-CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds) {
+CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds,
+                  const Variables& environment) {
   Pipe pipe;
-  const pid_t child = start(command, {}, pipe.writing(), pipe.writing());
+  const pid_t child = start(command, environment, pipe.writing(), pipe.writing());
   pipe.close_writing();
   CommandAnswer answer;
-  answer.cut_short = read_all(pipe.reading(), patience_seconds, answer.output);
   std::optional<int> end;
-  if (answer.cut_short.empty()) end = wait_for(child, patience_seconds);
+  if (read_all(pipe.reading(), patience_seconds, answer.output)) {
+    end = wait_for(child, patience_seconds);
+  }
   if (!end) {
     ::kill(-child, SIGKILL);
-    if (answer.cut_short.empty()) answer.cut_short = no_answer_within(patience_seconds);
-    answer.output += "\n" + answer.cut_short;
+    answer.output += fmt::format("\nno answer within {} s", patience_seconds);
     if (!wait_for(child, kGraceSeconds)) answer.output += "\n" + still_there(child);
   }
   if (end && WIFEXITED(*end)) answer.code = WEXITSTATUS(*end);
@@ -161,7 +146,11 @@ std::optional<std::filesystem::path> find_program(std::string_view name) {
 }
 
 void become(const std::vector<std::string>& command, const Variables& environment) {
-  try_to_become(command, environment);
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
   fail("{}: {}", command.front(), std::strerror(errno));
 }
 
@@ -255,18 +244,14 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
 }  // namespace
 
 std::string shell_line(const std::vector<std::string>& command) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+@%";
+  static const RE2 kPlain(R"([\w./,=:+@%-]+)");
   std::string line;
-  for (const std::string& word : command) {
-    if (!line.empty()) line += ' ';
-    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
-      line += word;
-      continue;
+  for (std::string word : command) {
+    if (!RE2::FullMatch(word, kPlain)) {
+      RE2::GlobalReplace(&word, "'", R"('\\'')");
+      word = "'" + word + "'";
     }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
+    line += (line.empty() ? "" : " ") + word;
   }
   return line;
 }
@@ -300,10 +285,11 @@ LaunchEnd run_launch(const std::vector<std::string>& command, const Variables& e
                      const std::atomic<bool>& stop) {
   write_file_atomically(folder / "command.txt", shell_line(command) + "\n");
   const Clock::time_point begin = Clock::now();
-  LaunchEnd end = run_once(command, environment, folder, deadline_seconds, stop);
-  for (int again = 0; again < 2 && !end.ok && !end.interrupted; ++again) {
-    if (!lost_its_folder(read_file(folder / "stderr.log"))) break;
+  LaunchEnd end;
+  for (int attempt = 0; attempt < 3; ++attempt) {
     end = run_once(command, environment, folder, deadline_seconds, stop);
+    const bool again = !end.ok && !end.interrupted;
+    if (!again || !lost_its_folder(read_file(folder / "stderr.log"))) break;
   }
   end.seconds = seconds_since(begin);
   return end;

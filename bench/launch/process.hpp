@@ -16,16 +16,18 @@
 
 namespace scalebench {
 
+using Variables = std::vector<std::pair<std::string, std::string>>;  // names and values
+
 struct CommandAnswer {
   bool answered = false;  // started, ended by itself, and with exit code 0
   int code = -1;          // of an end by itself
   std::string output;     // stdout and stderr, as far as read; or "program: why it did not start"
-  std::string cut_short;  // why it was ended before its own end; empty: it was not
 };
 
-/// Runs `command` with an empty stdin; it is killed once it says nothing for `patience_seconds` or
-/// more than 64 MiB, and left to itself where that does not end it.
-CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds);
+/// Runs `command` with an empty stdin, and with `environment` added to this process's; it is killed
+/// once it says nothing for `patience_seconds`, and left to itself where that does not end it.
+CommandAnswer ask(const std::vector<std::string>& command, int patience_seconds,
+                  const Variables& environment = {});
 
 /// As ps has it: R, S, D, T, Z; '?' where it cannot be read.
 char state_of(pid_t process);
@@ -46,8 +48,6 @@ std::string said_in(std::string_view output);
 /// session folder with the last of his jobs, and one that starts just then cannot make its own in
 /// it. The next attempt can.
 bool lost_its_folder(std::string_view said);
-
-using Variables = std::vector<std::pair<std::string, std::string>>;  // names and values
 
 /// Puts the command, with these variables too, in this process's place. Returns only by throwing.
 [[noreturn]] void become(const std::vector<std::string>& command, const Variables& environment);

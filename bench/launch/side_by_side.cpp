@@ -82,9 +82,8 @@ void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
   const CommandAnswer answer = ask(
       {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host, "true"}, kPatienceSeconds);
   if (answer.answered) return;
-  const std::string said = answer.cut_short.empty() ? answer.output : answer.cut_short;
   fail<UsageError>("{}: no rank can be started on {} by ssh ({}); {}", place.source, host,
-                   said.substr(0, said.find_first_of("\r\n")), remedy_on(variables));
+                   said_in(answer.output), remedy_on(variables));
 }
 
 }  // namespace

@@ -66,12 +66,13 @@ struct FoundHost {
   std::string host;          // as asked
   int slots = 0;             // as asked
   std::string found = "ok";  // or "unreachable", "different": it is left out
-  std::string note;          // then why
+  std::string note{};        // then why
   std::string name{};        // as it calls itself; empty: it does not answer
   std::string boot_id{};     // of its kernel: equal on hosts that are one machine
   int cores = 0, gpus = 0;
   std::map<std::string, std::string> binaries{};   // name: SHA-256
   std::map<std::string, std::string> libraries{};  // name: version, or the linker's build id
+  std::map<std::string, std::string> hardware{};   // as in Identity; not in the manifest
 };
 
 /// A host at fault, as the last line names it.

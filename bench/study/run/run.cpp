@@ -217,25 +217,25 @@ constexpr std::uintmax_t kBytesNeeded = 100'000'000;
 
 /// Looks at the hosts of `settings`, makes them those that are usable, and warns of the others.
 /// Throws UsageError when none is left, or when ranks would share cores there.
-HostSurvey look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaunch>& plan,
+FoundHosts look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaunch>& plan,
                          const std::map<std::string, std::string>& binaries, Console& console) {
   if (settings.hosts.empty()) return {};
   make_way(settings, environment_variables(::environ));
-  HostSurvey survey = survey_hosts(settings, binaries);
-  for (const SurveyedHost& host : survey.hosts) {
-    if (host.usable()) continue;
+  FoundHosts hosts = survey_hosts(settings, binaries);
+  for (const FoundHost& host : hosts) {
+    if (host.found == "ok") continue;
     console.warn(printable(host.note), "launches on as many hosts as are left go on");
   }
-  if (survey.usable().empty()) {
-    fail<UsageError>("no host is left: {}", printable(survey.hosts.front().note));
+  if (usable(hosts).empty()) {
+    fail<UsageError>("no host is left: {}", printable(hosts.front().note));
   }
-  for (const std::string& line : survey.differences()) {
+  for (const std::string& line : differences(hosts)) {
     console.warn(printable("hosts are not alike, " + line),
                  "all wait for the slowest, so N of them are no N times one: take equal hosts");
   }
-  const std::string machine = settle(settings, survey, plan);
+  const std::string machine = settle(settings, hosts, plan);
   if (!machine.empty()) console.warn(machine, "their rows are emulated");
-  return survey;
+  return hosts;
 }
 
 /// The files that say what the run is to be, and whose hashes the manifest keeps.
@@ -275,7 +275,7 @@ StudyRun open_study(const ResolvedStudy& study, Console& console) {
   LaunchSettings usable = study.settings;
   const auto first = std::ranges::find(study.plan, "", &PlannedLaunch::skipped_because);
   if (first != study.plan.end()) require_launcher(started_by(*first, study.settings));
-  const HostSurvey survey = look_at_hosts(usable, study.plan, study.binaries, console);
+  const FoundHosts hosts = look_at_hosts(usable, study.plan, study.binaries, console);
   const fs::path folder = options.out.empty()
                               ? new_run_folder(options.results, study.config.name, kBytesNeeded)
                               : own_folder(options.out, kBytesNeeded);
@@ -285,7 +285,7 @@ StudyRun open_study(const ResolvedStudy& study, Console& console) {
   if (options.job) console.note(describe(*options.job));
   for (const Warning& warning : manifest.warnings) console.warn(warning.text, warning.remedy);
   write_inputs(folder, study, manifest);
-  if (!survey.hosts.empty()) manifest.hosts = found_hosts(survey);
+  if (!hosts.empty()) manifest.hosts = hosts;
   write_manifest(folder, manifest);
   return {folder, std::move(lock), study.plan, usable, std::move(manifest), console};
 }
@@ -387,8 +387,8 @@ StudyRun reopen_study(const fs::path& run, bool accept_failed,
   LaunchSettings settings = std::move(plan.settings);
   settings.programs = programs_folder();
   settings.run_id = manifest.run_id;
-  const HostSurvey survey = look_at_hosts(settings, plan.launches, binaries, console);
-  if (!survey.hosts.empty()) manifest.hosts = found_hosts(survey);
+  const FoundHosts hosts = look_at_hosts(settings, plan.launches, binaries, console);
+  if (!hosts.empty()) manifest.hosts = hosts;
   write_manifest(folder, manifest);
   return {folder,   std::move(lock),     std::move(plan.launches),
           settings, std::move(manifest), console};
