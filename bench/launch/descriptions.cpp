@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptions of a cluster, one function for each source; tables at the end have their order.
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -24,12 +26,11 @@ std::string text_of(const EnvironmentVariables& variables, std::string_view name
   return found == variables.end() ? std::string() : found->second;
 }
 
-/// `why`: where a limit comes from, as "WORLD_SIZE is 4"; may be empty.
+/// `why`: where a limit comes from, as " (WORLD_SIZE is 4)"; may be empty.
 int number_in(const EnvironmentVariables& variables, std::string_view name, int lowest, int highest,
               std::string_view why = {}) {
   const std::string text = text_of(variables, name);
-  const std::string valid = fmt::format("valid: a number from {} to {}{}{}{}", lowest, highest,
-                                        why.empty() ? "" : " (", why, why.empty() ? "" : ")");
+  const std::string valid = fmt::format("valid: a number from {} to {}{}", lowest, highest, why);
   if (text.empty()) fail<UsageError>("{} is not set; {}", name, valid);
   const auto number = read_number<int>(text);
   if (!number || *number < lowest || *number > highest) {
@@ -55,7 +56,6 @@ Hosts with_slots(Hosts hosts) {
 // none.
 // https://www.tensorflow.org/guide/distributed_training#setting_up_the_tf_config_environment_variable
 
-constexpr std::array<std::string_view, 4> kTaskTypes{"chief", "master", "worker", "ps"};
 constexpr const char* kValidConfig =
     R"(valid: {"cluster": {"worker": ["h1:2222", "h2:2222"]}, "task": {"type": "worker", "index": 0}})";
 
@@ -71,26 +71,28 @@ struct Task {
 }
 
 std::vector<Task> tasks_of(const nlohmann::json& cluster) {
-  for (const auto& [type, list] : cluster.items()) {
-    const bool known =
-        type == "evaluator" || std::ranges::find(kTaskTypes, type) != kTaskTypes.end();
-    if (!known) refuse_config("cluster", fmt::format("'{}' is no type of task", type));
+  std::map<std::string, std::vector<std::string>, std::less<>> lists;
+  try {
+    cluster.get_to(lists);
+  } catch (const nlohmann::json::exception&) {
+    refuse_config("cluster", "is not a list of addresses for each type of task");
   }
+  lists.erase("evaluator");
   std::vector<Task> tasks;
-  for (const std::string_view type : kTaskTypes) {
-    const auto list = cluster.find(type);
-    if (list == cluster.end()) continue;
-    if (!list->is_array()) refuse_config(fmt::format("cluster.{}", type), "is no list");
-    for (std::size_t i = 0; i < list->size(); ++i) {
+  for (const char* const type : {"chief", "master", "worker", "ps"}) {
+    for (std::size_t i = 0; i < lists[type].size(); ++i) {
+      const std::string& address = lists[type][i];
       const std::string where = fmt::format("TF_CONFIG: cluster.{}[{}]", type, i);
-      const nlohmann::json& entry = list->at(i);
-      const Hosts at = entry.is_string() ? parse_hosts(entry.get<std::string>(), where) : Hosts();
-      constexpr int kMostPort = 65535;
-      if (at.size() != 1 || at.front().slots == 0 || at.front().slots > kMostPort) {
-        fail<UsageError>("{}: {} is no task's address; valid: \"host:port\"", where, entry.dump());
+      const Hosts at = parse_hosts(address, where);
+      if (at.size() != 1 || at.front().slots == 0) {
+        fail<UsageError>("{}: '{}' is no task's address; valid: \"host:port\"", where, address);
       }
-      tasks.push_back({std::string(type), i, at.front()});
+      tasks.push_back({type, i, at.front()});
     }
+    lists.erase(type);
+  }
+  for (const auto& [type, list] : lists) {
+    refuse_config("cluster", fmt::format("'{}' is no type of task", type));
   }
   if (tasks.empty()) refuse_config("cluster", "has no task that could be a rank");
   return tasks;
@@ -121,9 +123,7 @@ Described tensorflow(const EnvironmentVariables& variables) {
   const std::string text = text_of(variables, "TF_CONFIG");
   if (text.empty()) return {};
   const nlohmann::json config = parse_json(text, "TF_CONFIG", kValidConfig);
-  const nlohmann::json& cluster = member(config, "cluster", "cluster");
-  if (!cluster.is_object()) refuse_config("cluster", "is no object");
-  const std::vector<Task> tasks = tasks_of(cluster);
+  const std::vector<Task> tasks = tasks_of(member(config, "cluster", "cluster"));
   const std::string own = own_task(member(config, "task", "task"), tasks);
   const std::string first = tasks.front().name();
   Described found;
@@ -144,31 +144,22 @@ Described tensorflow(const EnvironmentVariables& variables) {
 // instances the hosts are, where they are several groups of them.
 // https://github.com/aws/sagemaker-training-toolkit/blob/master/ENVIRONMENT_VARIABLES.md
 
-constexpr std::string_view kValidHosts =
-    R"(valid: a JSON list of host names, as ["algo-1","algo-2"])";
-
 std::vector<std::string> names_in(const nlohmann::json& list, std::string_view source) {
-  const auto refuse = [&](std::string_view why) {
-    fail<UsageError>("{}: '{}' {}; {}", source, list.dump(), why, kValidHosts);
-  };
-  if (!list.is_array() || list.empty()) refuse("is not a list with entries");
   std::vector<std::string> names;
-  for (const nlohmann::json& entry : list) {
-    if (!entry.is_string()) refuse("has an entry that is no host name");
-    const Hosts one = parse_hosts(entry.get<std::string>(), source);
-    if (one.size() != 1 || one.front().slots > 0) refuse("has an entry that is no host name");
-    names.push_back(one.front().name);
+  try {
+    list.get_to(names);
+  } catch (const nlohmann::json::exception&) {
+    names.clear();
   }
   std::ranges::sort(names);
-  if (std::ranges::adjacent_find(names) != names.end()) refuse("names a host twice");
-  return names;
-}
-
-/// ml.p4d.24xlarge, ml.g5.xlarge: the families of instances with GPUs.
-bool has_gpus(std::string_view type) {
-  constexpr std::size_t kFamily = 3;
-  return type.size() > kFamily + 1 && (type.starts_with("ml.p") || type.starts_with("ml.g")) &&
-         type[kFamily + 1] >= '0' && type[kFamily + 1] <= '9';
+  bool valid = !names.empty() && std::ranges::adjacent_find(names) == names.end();
+  for (const std::string& name : names) {
+    const Hosts one = parse_hosts(name, source);
+    valid = valid && one.size() == 1 && one.front() == Host{name, 0};
+  }
+  if (valid) return names;
+  fail<UsageError>("{}: '{}'; valid: a list of different hosts, as [\"algo-1\",\"algo-2\"]", source,
+                   list.dump());
 }
 
 /// The hosts of the one group that has GPUs; empty: there are no groups to choose from.
@@ -179,12 +170,13 @@ std::vector<std::string> hosts_of_group(const EnvironmentVariables& variables) {
   const nlohmann::json none;
   const nlohmann::json groups = config.is_object() ? config.value("instance_groups", none) : none;
   if (groups.size() < 2) return {};
+  static const RE2 kWithGpus(R"(ml\.[pg]\d.*)");  // families: ml.p4d.24xlarge, ml.g5.xlarge
   std::vector<std::string> found, names;
   int with_gpus = 0;
   for (const nlohmann::json& group : groups) {
     const std::string type = text_in(group, "instance_type");
     names.push_back(fmt::format("{} ({})", text_in(group, "instance_group_name"), type));
-    if (!has_gpus(type)) continue;
+    if (!RE2::FullMatch(type, kWithGpus)) continue;
     ++with_gpus;
     found = names_in(group.value("hosts", none), "SM_RESOURCE_CONFIG: hosts");
   }
@@ -199,7 +191,7 @@ std::vector<std::string> hosts_of_group(const EnvironmentVariables& variables) {
 Described sagemaker(const EnvironmentVariables& variables) {
   const std::string text = text_of(variables, "SM_HOSTS");
   if (text.empty()) return {};
-  std::vector<std::string> hosts = names_in(parse_json(text, "SM_HOSTS", kValidHosts), "SM_HOSTS");
+  std::vector<std::string> hosts = names_in(parse_json(text, "SM_HOSTS"), "SM_HOSTS");
   if (hosts.size() == 1) return {};
   const std::string own = text_of(variables, "SM_CURRENT_HOST");
   if (!std::ranges::binary_search(hosts, own)) {
@@ -229,7 +221,7 @@ Described torchrun(const EnvironmentVariables& variables) {
   if (!variables.contains("WORLD_SIZE")) return {};
   const int ranks = number_in(variables, "WORLD_SIZE", 1, kMostSlots);
   if (ranks == 1) return {};
-  const std::string of_ranks = fmt::format("WORLD_SIZE is {}", ranks);
+  const std::string of_ranks = fmt::format(" (WORLD_SIZE is {})", ranks);
   const int rank = number_in(variables, "RANK", 0, ranks - 1, of_ranks);
   const bool says_here = variables.contains("LOCAL_WORLD_SIZE");
   const int here = says_here ? number_in(variables, "LOCAL_WORLD_SIZE", 1, ranks, of_ranks) : 1;
@@ -274,7 +266,7 @@ Described slurm_step(const EnvironmentVariables& variables) {
   const int tasks = number_in(variables, "SLURM_STEP_NUM_TASKS", 1, kMostRanks);
   if (tasks == 1) return {};
   const int task = number_in(variables, "SLURM_PROCID", 0, tasks - 1,
-                             fmt::format("SLURM_STEP_NUM_TASKS is {}", tasks));
+                             fmt::format(" (SLURM_STEP_NUM_TASKS is {})", tasks));
   Described found;
   found.place = ProcessPlace{
       .source = "SLURM_STEP_NODELIST",
@@ -377,19 +369,21 @@ std::string remedy_on(const EnvironmentVariables& variables) {
 
 namespace {
 
-/// Without the domain, which one description may leave out; empty for an address.
-std::string short_name(const Host& host) {
-  const bool is_address =
-      host.name.find_first_not_of("0123456789.") == std::string::npos || host.name.starts_with('[');
-  return is_address ? std::string() : host.name.substr(0, host.name.find('.'));
+/// Without domains, which one description may leave out. None where there is an address: it may be
+/// anybody's.
+std::set<std::string> short_names(const Hosts& hosts) {
+  std::set<std::string> names;
+  for (const Host& host : hosts) {
+    if (RE2::FullMatch(host.name, R"([\d.]+|\[.*)")) return {};
+    names.insert(host.name.substr(0, host.name.find('.')));
+  }
+  return names;
 }
 
-/// Whether two descriptions name other hosts. An address may be anybody's.
+/// Whether two descriptions name other hosts.
 bool contradict(const Hosts& a, const Hosts& b) {
-  std::set<std::string> names_a, names_b;
-  for (const Host& host : a) names_a.insert(short_name(host));
-  for (const Host& host : b) names_b.insert(short_name(host));
-  const bool known = !names_a.contains("") && !names_b.contains("");
+  const std::set<std::string> names_a = short_names(a), names_b = short_names(b);
+  const bool known = !names_a.empty() && !names_b.empty();
   return a.size() != b.size() || (known && names_a != names_b);
 }
 

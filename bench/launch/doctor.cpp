@@ -35,8 +35,7 @@ Finding check_build(const Facts& treatment) {
   const auto word = [&](const char* name) { return text_of(treatment, name).value_or("unknown"); };
   return {Finding::ok, "build",
           fmt::format("scalebench {} of {}, {}, {} {}", word("version"), build_info().name(),
-                      word("compiler"), word("build_type"), word("flags")),
-          ""};
+                      word("compiler"), word("build_type"), word("flags"))};
 }
 
 Finding check_mpirun(const DoctorInputs& inputs) {
@@ -56,47 +55,40 @@ Finding check_mpirun(const DoctorInputs& inputs) {
   const MpiVersion launcher = mpi_version_in(answer.output);
   const MpiVersion library =
       mpi_version_in(text_of(inputs.environment.treatment, "mpi").value_or(""));
-  const std::string found = fmt::format("{} is {}", file->string(), launcher.text());
+  Finding found{Finding::ok, "mpirun", fmt::format("{} is {}", file->string(), launcher.text())};
   if (library.family.empty() || launcher.family.empty()) {
-    return {Finding::ok, "mpirun", found + "; whether it fits the library is not known", ""};
+    found.text += "; whether it fits the library is not known";
+  } else if (library.text() == launcher.text()) {
+    found.text += ", as the library is";
+  } else {
+    const bool other = library.family != launcher.family;
+    found.level = other ? Finding::missing : Finding::warning;
+    found.text += fmt::format(", the programs use {}{}", library.text(),
+                              other ? ": each rank would run alone" : "");
+    found.remedy = kInstall;
   }
-  if (library.family != launcher.family) {
-    return {
-        Finding::missing, "mpirun",
-        fmt::format("{}, the programs use {}: each rank would run alone", found, library.text()),
-        kInstall};
-  }
-  if (library.version != launcher.version) {
-    return {Finding::warning, "mpirun",
-            fmt::format("{}, the programs use {}", found, library.text()), kInstall};
-  }
-  return {Finding::ok, "mpirun", found + ", as the library is", ""};
+  return found;
 }
 
 Finding check_cores(const Environment& environment) {
   const auto usable = number_of(environment.observation, "usable_cores");
   const auto cores = number_of(environment.key, "cores");
-  if (!usable || !cores) return {Finding::warning, "cores", "hwloc cannot tell", ""};
+  if (!usable || !cores) return {Finding::warning, "cores", "hwloc cannot tell"};
   return {
       Finding::ok, "cores",
       fmt::format("{} of {} may be used ({} hardware threads: {}), {} socket(s)", *usable, *cores,
                   number_of(environment.observation, "usable_hardware_threads").value_or(*usable),
                   text_of(environment.observation, "allowed_cpus").value_or("which is unknown"),
-                  number_of(environment.key, "sockets").value_or(1)),
-      ""};
+                  number_of(environment.key, "sockets").value_or(1))};
 }
 
 Finding check_python(const fs::path& scripts) {
   constexpr const char* kQuestion = "import matplotlib; print(matplotlib.__version__)";
-  for (const std::string& name :
-       {(scripts / "python").string(), std::string("/usr/bin/python3"), std::string("python3")}) {
-    const std::optional<fs::path> file = find_program(name);
-    if (!file) continue;
-    const CommandAnswer answer = ask({file->string(), "-c", kQuestion}, 60);
-    if (answer.answered) {
-      return {Finding::ok, "python",
-              fmt::format("{} has matplotlib {}", file->string(), first_line(answer.output)), ""};
-    }
+  const std::string python = (scripts / "python").string();  // as figures are drawn
+  const CommandAnswer answer = ask({python, "-c", kQuestion}, 60);
+  if (answer.answered) {
+    return {Finding::ok, "python",
+            fmt::format("{} has matplotlib {}", python, first_line(answer.output))};
   }
   return {Finding::warning, "python", "no Python with matplotlib: results without figures",
           "install matplotlib (Debian: python3-matplotlib)"};
@@ -105,7 +97,7 @@ Finding check_python(const fs::path& scripts) {
 Finding check_dataset(const fs::path& dataset) {
   std::error_code error;
   if (fs::is_directory(dataset, error) && !fs::is_empty(dataset, error)) {
-    return {Finding::ok, "data set", dataset.string(), ""};
+    return {Finding::ok, "data set", dataset.string()};
   }
   return {Finding::warning, "data set",
           fmt::format("'{}' is not there, or is empty: no training on it", dataset.string()),
@@ -124,7 +116,7 @@ Finding check_results(const DoctorInputs& inputs) {
   }
   const double free = static_cast<double>(fs::space(folder, error).available) / 1e9;
   return {Finding::ok, "results",
-          fmt::format("'{}' is writable, {:.1f} GB free", inputs.results.string(), free), ""};
+          fmt::format("'{}' is writable, {:.1f} GB free", inputs.results.string(), free)};
 }
 
 /// Which description of a cluster a study would take, what it says, and who starts the ranks.
@@ -135,7 +127,7 @@ Finding check_cluster(const EnvironmentVariables& variables) {
                            ? "no variable describes one: this host alone, or --hosts"
                            : fmt::format("{}: {}", cluster.source, host_words(cluster.hosts));
     if (const auto place = process_place(variables)) said += fmt::format("; {}", part_of(*place));
-    return {Finding::ok, "cluster", said, ""};
+    return {Finding::ok, "cluster", said};
   } catch (const UsageError& refusal) {
     return {Finding::missing, "cluster", first_line(refusal.what()),
             "unset or mend these variables; scalebench run --hosts goes before those of hosts"};
@@ -146,7 +138,7 @@ Finding check_cluster(const EnvironmentVariables& variables) {
 Finding check_library(const Facts& treatment, const char* fact, const char* subject,
                       std::string_view cost, const char* remedy) {
   const auto version = text_of(treatment, fact);
-  if (version) return {Finding::ok, subject, first_line(*version), ""};
+  if (version) return {Finding::ok, subject, first_line(*version)};
   return {Finding::warning, subject, fmt::format("not in this build: {}", cost), remedy};
 }
 
@@ -161,7 +153,7 @@ Finding check_devices(const Facts& key) {
   for (const nlohmann::json& name : found->second.value) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", first_line(name.get<std::string>()));
   }
-  return {Finding::ok, "GPUs", fmt::format("{}: {}", found->second.value.size(), names), ""};
+  return {Finding::ok, "GPUs", fmt::format("{}: {}", found->second.value.size(), names)};
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Finding {
   Level level = ok;
   std::string subject;
   std::string text;
-  std::string remedy;  // empty when there is nothing to do
+  std::string remedy{};  // empty when there is nothing to do
 };
 
 /// "ok", "warning", "missing".

@@ -229,7 +229,13 @@ int hosts_with(int slots, const Hosts& hosts) {
       std::ranges::count_if(hosts, [&](const Host& host) { return host.slots >= slots; }));
 }
 
-int most_slots(const Hosts& hosts) { return std::ranges::max(hosts, {}, &Host::slots).slots; }
+/// 1, 2, 4, ... and `most` itself.
+std::vector<int> powers_up_to(int most) {
+  std::vector<int> powers;
+  for (int n = 1; n < most; n *= 2) powers.push_back(n);
+  powers.push_back(most);
+  return powers;
+}
 
 }  // namespace
 
@@ -251,16 +257,10 @@ std::vector<Layout> parse_layouts(std::string_view words, std::string_view sourc
   return {layouts.begin(), layouts.end()};
 }
 
-std::vector<int> powers_up_to(int most) {
-  std::vector<int> powers;
-  for (int n = 1; n < most; n *= 2) powers.push_back(n);
-  powers.push_back(most);
-  return powers;
-}
-
 std::vector<Layout> default_layouts(const Hosts& hosts) {
   std::set<Layout> layouts;
-  for (const int per_node : powers_up_to(most_slots(hosts))) {
+  const int most = std::ranges::max(hosts, {}, &Host::slots).slots;
+  for (const int per_node : powers_up_to(most)) {
     for (const int nodes : powers_up_to(hosts_with(per_node, hosts))) {
       layouts.insert({nodes, per_node});
     }

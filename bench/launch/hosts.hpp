@@ -93,9 +93,6 @@ std::string layout_words(const Layout& layout);
 /// "1x1,2x4" or one of them. Throws UsageError in one line that begins with `source`.
 std::vector<Layout> parse_layouts(std::string_view words, std::string_view source = "--layouts");
 
-/// 1, 2, 4, ... and `most` itself.
-std::vector<int> powers_up_to(int most);
-
 /// 1x1, 1x2, ... 2x1, 2x2, ...: powers of two up to what the hosts' slots (all above 0) hold, and
 /// the full ones.
 std::vector<Layout> default_layouts(const Hosts& hosts);

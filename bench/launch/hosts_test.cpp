@@ -157,13 +157,6 @@ std::vector<std::string> defaults_on(const char* hosts) {
   return words_of(default_layouts(parse_hosts(hosts)));
 }
 
-TEST(PowersUpTo, EndInTheNumberItself) {
-  EXPECT_THAT(powers_up_to(1), ElementsAre(1));
-  EXPECT_THAT(powers_up_to(2), ElementsAre(1, 2));
-  EXPECT_THAT(powers_up_to(6), ElementsAre(1, 2, 4, 6));
-  EXPECT_THAT(powers_up_to(8), ElementsAre(1, 2, 4, 8));
-}
-
 TEST(DefaultLayouts, ArePowersOfTwoAndTheFullOnes) {
   EXPECT_THAT(defaults_on("a:2,b:2"), ElementsAre("1x1", "1x2", "2x1", "2x2"));
   EXPECT_THAT(defaults_on("a:3,b:3,c:3"),

@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "kernels/read_number.hpp"
@@ -22,13 +21,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kVariable = "SCALEBENCH_LAUNCH";
 
-/// The marks of the launches that it is within; empty without one, and where they may not be read.
-std::string marks_of(const fs::path& process) {
-  const std::string name = fmt::format("{}=", kVariable);
+/// Of the launches that it is within; not where its variables may not be read.
+bool shows(const fs::path& process, const std::string& mark) {
   std::ifstream file(process / "environ");
-  const std::string variables = '\0' + std::string(std::istreambuf_iterator<char>(file), {});
-  const std::size_t at = variables.find('\0' + name);
-  return at == std::string::npos ? std::string() : variables.c_str() + at + 1 + name.size();
+  std::string variable;
+  while (std::getline(file, variable, '\0') &&
+         !variable.starts_with(kVariable + std::string("="))) {
+  }
+  return file && variable.find(mark) != std::string::npos;
 }
 
 /// A folder is meant, whichever way it is named. The mark of a run begins those of its launches.
@@ -50,7 +50,7 @@ void look(const std::string& mark, pid_t launcher, LaunchProcesses& seen) {
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const auto process = read_number<pid_t>(entry.path().filename().string());
     if (!process || *process == launcher || *process == getpid()) continue;
-    if (seen.contains(*process) || marks_of(entry.path()).find(mark) == std::string::npos) continue;
+    if (seen.contains(*process) || !shows(entry.path(), mark)) continue;
     seen.emplace(*process, static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
   }
 }

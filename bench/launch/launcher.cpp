@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "bench/launch/process.hpp"
 #include "bench/machine/environment.hpp"
@@ -36,8 +37,8 @@ MpiVersion mpi_version_in(std::string_view text) {
 #include "bench/launch/launcher.def"
 #undef LAUNCHER
 
-std::span<const Launcher> launchers() {
-#define LAUNCHER(name, command, family, what) Launcher{#name, command, family, what, name##_words},
+static std::span<const Launcher> launchers() {
+#define LAUNCHER(name, command, family, what) Launcher{#name, command, family, name##_words},
   static const std::array kLaunchers{
 #include "bench/launch/launcher.def"
   };
@@ -199,14 +200,13 @@ int backstop_seconds(const PlannedLaunch& launch) {
   return static_cast<int>(deadline_seconds(launch) + 30);
 }
 
-Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings) {
-  if (settings.hosts.empty()) return {};
-  return hosts_of(Layout{launch.nodes, launch.per_node}, settings.hosts, settings.oversubscribe);
-}
-
 std::vector<std::string> started_by(const PlannedLaunch& launch, const LaunchSettings& settings) {
+  Hosts hosts = settings.hosts;
+  if (!hosts.empty()) {
+    hosts = hosts_of({launch.nodes, launch.per_node}, hosts, settings.oversubscribe);
+  }
   std::vector<std::string> command =
-      launcher_named(settings.launcher).words(launch, settings, hosts_of(launch, settings));
+      launcher_named(settings.launcher).words(launch, settings, hosts);
   command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
   command.push_back((settings.programs / launch.program).string());
   command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,12 +61,8 @@ std::string origin_of(const LaunchSettings& settings);
 double deadline_seconds(const PlannedLaunch& launch);
 int backstop_seconds(const PlannedLaunch& launch);
 
-/// The hosts of a launch in the order of its ranks; none: this one. Throws UsageError when there
-/// are too few.
-Hosts hosts_of(const PlannedLaunch& launch, const LaunchSettings& settings);
-
 /// The words that start a launch's program with its own arguments: mpirun, its options, the
-/// program, its options.
+/// program, its options. Throws UsageError when there are too few hosts.
 std::vector<std::string> started_by(const PlannedLaunch& launch, const LaunchSettings& settings);
 
 /// Throws UsageError unless the first word of such a command is a program that is there.
@@ -94,14 +89,12 @@ struct Launcher {
   std::string_view name;     // "open_mpi"
   std::string_view command;  // its usual name: "mpirun"
   std::string_view family;   // of the MPI that its programs are linked with; "any"
-  std::string_view what;
   /// The words before the program. `hosts`: where the ranks go, in their order, `per_node` on each;
   /// empty: left to the launcher.
   std::vector<std::string> (*words)(const PlannedLaunch& launch, const LaunchSettings& settings,
                                     const Hosts& hosts);
 };
 
-std::span<const Launcher> launchers();
 /// Throws UsageError with the valid names.
 const Launcher& launcher_named(std::string_view name);
 /// Which one prints this for --version; null: none of them.

@@ -204,33 +204,29 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
   const pid_t child = start(command, marked, out.number(), err.number());
 
   LaunchEnd end;
-  double asked_to_end = -1;  // seconds after begin; -1: not asked
-  LaunchProcesses seen;
   std::optional<int> ended;
-  while (!(ended = end_of(child))) {
-    const double now = seconds_since(begin);
-    if (asked_to_end < 0 && (stop || now > deadline_seconds)) {
-      end.interrupted = stop;
-      asked_to_end = now;
-      seen = processes_of(folder, child);
-      kill(-child, SIGTERM);
-    } else if (asked_to_end >= 0 && now > asked_to_end + 2 * kGraceSeconds) {
-      break;  // nobody can end it, and the launches to come need not wait for it
-    } else if (asked_to_end >= 0 && now > asked_to_end + kGraceSeconds) {
-      kill(-child, SIGKILL);
-    }
+  while (!(ended = end_of(child)) && !stop && seconds_since(begin) <= deadline_seconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  kill(-child, SIGKILL);  // what mpirun may have left in its group
+  const bool by_itself = ended.has_value();
+  LaunchProcesses seen;
+  if (!by_itself) {
+    end.interrupted = stop;
+    seen = processes_of(folder, child);
+    ::kill(-child, SIGTERM);
+    ended = wait_for(child, kGraceSeconds);
+  }
+  ::kill(-child, SIGKILL);  // also what mpirun may have left in its group
+  // What nobody can end the launches to come need not wait for.
+  if (!ended) ended = wait_for(child, kGraceSeconds);
   end_launches_in(folder, std::chrono::seconds(0), child, std::move(seen));
-  end.ok = ended && asked_to_end < 0 && WIFEXITED(*ended) && WEXITSTATUS(*ended) == 0;
+  end.ok = by_itself && WIFEXITED(*ended) && WEXITSTATUS(*ended) == 0;
   if (end.interrupted) {
     end.why = "interrupted";
   } else if (!end.ok) {
     const std::string said = said_in(read_file(folder / "stderr.log"));
-    end.why = asked_to_end < 0
-                  ? how_it_ended(*ended, said)
-                  : fmt::format("did not end within {:.0f} s: {}", deadline_seconds, said);
+    end.why = by_itself ? how_it_ended(*ended, said)
+                        : fmt::format("did not end within {:.0f} s: {}", deadline_seconds, said);
   }
   if (!ended) end.why += "; " + still_there(child);
   const std::uint64_t killed = killed_for_memory() - killed_before;
@@ -260,11 +256,11 @@ std::string said_in(std::string_view output) {
   // Open MPI 5 breaks its lines, and writes the end of its messages, too.
   static const RE2 kOfRank("(?m)^(rank .*)$", RE2::Latin1);
   static const RE2 kSignal(R"((?m)^(.* exited\s+on\s+signal .*)$)", RE2::Latin1);
-  static const RE2 kInRules(R"((?ms)^[-=* \t]{60,}\r?$.*?(?:^[-=* \t]{60,}\r?$|\z))", RE2::Latin1);
+  static const RE2 kInRules(R"((?ms)^[-=* \t]{60,}$.*?(?:^[-=* \t]{60,}$|\z))", RE2::Latin1);
   static const RE2 kFirst(R"((?m)^(.*[^-=*\s].*)$)", RE2::Latin1);
   static const RE2 kLast(R"((?ms).*^([^\n]*[^-=*\s][^\n]*)$)", RE2::Latin1);
   std::string text(output), said;
-  std::erase(text, '\0');
+  std::erase_if(text, [](char c) { return c == '\0' || c == '\r'; });  // ssh ends lines by both
   if (RE2::PartialMatch(text, kOfRank, &said)) return said;
   if (RE2::PartialMatch(text, kSignal, &said)) {
     std::ranges::replace(said, '\n', ' ');

@@ -154,6 +154,7 @@ TEST(Said, IsOfARankElseOfASignalElseOfAProgramElseOfTheLauncher) {
   EXPECT_EQ(said_in(short_rule + "\nA process was unable to connect\n" + short_rule + "\n"),
             "A process was unable to connect");
   EXPECT_EQ(said_in(std::string("\0rank 1 h2: no memory\n", 22)), "rank 1 h2: no memory");
+  EXPECT_EQ(said_in("ssh: no route\r\n"), "ssh: no route");
   EXPECT_EQ(said_in("\n=====\n"), "");
 }
 

@@ -25,32 +25,33 @@ namespace {
 
 constexpr const char* kPort = "7777";
 
-using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-/// Null where the host has none.
-Addresses addresses_of(const std::string& host) {
+/// A socket of the first address of `host` at which `use` succeeds. Not open: there is none, and
+/// errno says why.
+Descriptor socket_at(const std::string& host, bool (*use)(int socket, const addrinfo& address)) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), kPort, &hints, &found) != 0) found = nullptr;
-  return {found, &::freeaddrinfo};
-}
-
-Descriptor socket_for(const addrinfo& address) {
-  Descriptor made(::socket(address.ai_family, SOCK_STREAM, address.ai_protocol));
-  const timeval patience{5, 0};  // of a connection to a host that does not answer
-  ::setsockopt(made.number(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  return made;
-}
-
-/// Not open: nobody listens there.
-Descriptor connected_to(const std::string& host) {
-  const Addresses addresses = addresses_of(host);
-  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
-    Descriptor connection = socket_for(*one);
-    if (::connect(connection.number(), one->ai_addr, one->ai_addrlen) == 0) return connection;
+  errno = EADDRNOTAVAIL;
+  if (::getaddrinfo(host.c_str(), kPort, &hints, &found) != 0) return Descriptor();
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    Descriptor made(::socket(one->ai_family, SOCK_STREAM, one->ai_protocol));
+    if (use(made.number(), *one)) return made;
   }
   return Descriptor();
+}
+
+bool connects(int socket, const addrinfo& address) {
+  const timeval patience{5, 0};  // with a host that does not answer
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  return ::connect(socket, address.ai_addr, address.ai_addrlen) == 0;
+}
+
+bool listens(int socket, const addrinfo& address) {
+  const int reuse = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
+  return ::bind(socket, address.ai_addr, address.ai_addrlen) == 0 &&
+         ::listen(socket, SOMAXCONN) == 0;
 }
 
 /// Whether arguments or variables name another way to other hosts than plain ssh.
@@ -100,19 +101,10 @@ std::string part_of(const ProcessPlace& place) {
 
 OpenPort::OpenPort(const ProcessPlace& place) {
   if (!place.is_first || !place.must_stay) return;
-  const Addresses addresses = addresses_of(place.own);
-  std::string why = "its name has no address";
-  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
-    socket_ = socket_for(*one);
-    const int number = socket_.number(), reuse = 1;
-    ::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
-    const bool opened =
-        ::bind(number, one->ai_addr, one->ai_addrlen) == 0 && ::listen(number, SOMAXCONN) == 0;
-    if (opened) return;
-    why = std::strerror(errno);
-  }
+  socket_ = socket_at(place.own, &listens);
+  if (socket_.is_open()) return;
   fail<UsageError>("{}: port {} of {} cannot be opened, for which the others wait: {}",
-                   place.source, kPort, place.own, why);
+                   place.source, kPort, place.own, std::strerror(errno));
 }
 
 void stay_for_first(const ProcessPlace& place, int patience_seconds) {
@@ -120,7 +112,7 @@ void stay_for_first(const ProcessPlace& place, int patience_seconds) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::seconds(patience_seconds);
   Descriptor connection;
-  while (!(connection = connected_to(place.first)).is_open()) {
+  while (!(connection = socket_at(place.first, &connects)).is_open()) {
     if (Clock::now() > deadline) {
       fail("{}: {} has not opened its port {} within {} s", place.source, place.first, kPort,
            patience_seconds);
