@@ -125,8 +125,7 @@ void plan(std::string_view bytes) {
   const StoredPlan plan = read_plan(file_of("plan/plan.json", bytes).parent_path());
   const fs::path again = file_of("again/plan.json", plan_text(plan)).parent_path();
   read_back("a plan", [&] { return read_plan(again); });
-  for (const PlannedLaunch& launch : plan.launches)
-    tried([&] { started_by(launch, plan.settings); });
+  for (const PlannedLaunch& one : plan.launches) tried([&] { started_by(one, plan.settings); });
 }
 
 void history(std::string_view bytes) {

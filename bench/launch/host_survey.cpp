@@ -29,10 +29,9 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
   settings.bind_to_core = settings.oversubscribe = false;
   PlannedLaunch launch;
   launch.ranks = launch.nodes = static_cast<int>(hosts.size());
-  std::vector<std::string> command =
-      launcher_named(settings.launcher).words(launch, settings, hosts);
-  command.insert(command.end(), settings.mpirun_arguments.begin(), settings.mpirun_arguments.end());
-  command.insert(command.end(), {(settings.programs / program).string(), "--places"});
+  launch.program = program;
+  launch.arguments = {"--places"};
+  const std::vector<std::string> command = started_by(launch, settings);
   const int patience = patience_seconds + static_cast<int>(hosts.size() / kHostsASecond);
   CommandAnswer said = ask(command, patience, settings.environment);
   for (int again = 0; again < 2 && !said.answered && lost_its_folder(said.output); ++again) {

@@ -68,18 +68,13 @@ void add(Hosts& hosts, Host host, std::string_view source) {
   }
 }
 
-/// The parts of `text` between `separator`s that are in no brackets.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  std::size_t begin = 0;
-  bool in_brackets = false;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || (text[i] == separator && !in_brackets)) {
-      parts.push_back(text.substr(begin, i - begin));
-      begin = i + 1;
-    } else if (text[i] == '[' || text[i] == ']') {
-      in_brackets = text[i] == '[';
-    }
+/// The parts of `text` between commas that are in no brackets.
+std::vector<std::string> split(std::string_view text) {
+  static const RE2 kPart(R"((?s)((?:[^,\[]|\[[^\]]*\]?)*)(,?))", RE2::Latin1);
+  std::vector<std::string> parts;
+  re2::StringPiece rest(text.data(), text.size());
+  for (std::string part, comma = ","; !comma.empty(); parts.push_back(part)) {
+    RE2::Consume(&rest, kPart, &part, &comma);
   }
   return parts;
 }
@@ -108,7 +103,7 @@ std::vector<std::string> expanded(std::string_view word, std::string_view source
     if (close == rest.npos) refuse(source, word, "'[' without ']'");
     std::vector<std::string> longer;
     for (const std::string& name : names) {
-      for (const std::string_view range : split(rest.substr(open + 1, close - open - 1), ',')) {
+      for (const std::string& range : split(rest.substr(open + 1, close - open - 1))) {
         const std::vector<std::string> numbers = numbers_in(range);
         if (numbers.empty() || longer.size() + numbers.size() > kMostHosts) {
           refuse(source, word,
@@ -175,7 +170,7 @@ Hosts hosts_of_line(std::string line, std::string_view source) {
 
 Hosts parse_hosts(std::string_view words, std::string_view source) {
   Hosts hosts;
-  for (const std::string_view word : split(words, ',')) {
+  for (const std::string& word : split(words)) {
     for (Host& host : hosts_in(word, source)) add(hosts, std::move(host), source);
   }
   return hosts;
@@ -198,7 +193,7 @@ Hosts read_hostfile(const std::filesystem::path& path) {
 std::vector<int> tasks_per_node(std::string_view words, std::string_view source) {
   static const RE2 kTasks(R"((\d+)(?:\(x(\d+)\))?)");
   std::vector<int> tasks;
-  for (const std::string_view word : split(words, ',')) {
+  for (const std::string& word : split(words)) {
     std::string each, times;
     const bool is_read = RE2::FullMatch(word, kTasks, &each, &times);
     const int nodes = times.empty() ? 1 : number_in(times);
@@ -245,7 +240,7 @@ std::string layout_words(const Layout& layout) {
 
 std::vector<Layout> parse_layouts(std::string_view words, std::string_view source) {
   std::set<Layout> layouts;
-  for (const std::string_view word : split(words, ',')) {
+  for (const std::string& word : split(words)) {
     Layout layout;
     const bool is_read = RE2::FullMatch(word, R"((\d+)x(\d+))", &layout.nodes, &layout.per_node);
     if (!is_read || layout.nodes < 1 || layout.per_node < 1 ||

@@ -43,34 +43,6 @@ bool has_ended(const Descriptor& process) {
   return !process.is_open() || ::poll(&end, 1, 0) > 0;
 }
 
-/// Leaves out of `seen` those that have ended, and enters those that show `mark`.
-void look(const std::string& mark, pid_t launcher, LaunchProcesses& seen) {
-  std::erase_if(seen, [](const auto& one) { return has_ended(one.second); });
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    const auto process = read_number<pid_t>(entry.path().filename().string());
-    if (!process || *process == launcher || *process == getpid()) continue;
-    if (seen.contains(*process) || !shows(entry.path(), mark)) continue;
-    seen.emplace(*process, static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
-  }
-}
-
-/// Whether nobody is left within `patience`. While the kernel puts the next program in a process'
-/// place it shows no environment (execve(2)), so that nobody must be seen several times in a row.
-bool end_within(std::chrono::seconds patience, const std::string& mark, pid_t launcher,
-                LaunchProcesses& seen) {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kEmptyLooks = 5;
-  const Clock::time_point begin = Clock::now();
-  for (int empty_looks = 0;;) {
-    look(mark, launcher, seen);
-    empty_looks = seen.empty() ? empty_looks + 1 : 0;
-    if (empty_looks == kEmptyLooks) return true;
-    if (!seen.empty() && Clock::now() - begin >= patience) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(seen.empty() ? 5 : 20));
-  }
-}
-
 }  // namespace
 
 std::pair<std::string, std::string> launch_mark(const fs::path& folder) {
@@ -78,21 +50,42 @@ std::pair<std::string, std::string> launch_mark(const fs::path& folder) {
   return {kVariable, (outer == nullptr ? "" : outer) + mark_of(folder)};
 }
 
-LaunchProcesses processes_of(const fs::path& folder, pid_t launcher) {
-  LaunchProcesses seen;
-  look(mark_of(folder), launcher, seen);
-  return seen;
+LaunchProcesses::LaunchProcesses(const fs::path& folder) : mark_(mark_of(folder)) { look(); }
+
+/// Leaves out those that have ended, and enters those that show the mark.
+void LaunchProcesses::look() {
+  std::erase_if(seen_, [](const auto& one) { return has_ended(one.second); });
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const auto process = read_number<pid_t>(entry.path().filename().string());
+    if (!process || *process == getpid() || seen_.contains(*process)) continue;
+    if (!shows(entry.path(), mark_)) continue;
+    seen_.emplace(*process, static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
+  }
 }
 
-int end_launches_in(const fs::path& folder, std::chrono::seconds patience, pid_t launcher,
-                    LaunchProcesses seen) {
+/// Whether nobody is left within `patience`. While the kernel puts the next program in a process'
+/// place it shows no environment (execve(2)), so that nobody must be seen several times in a row.
+bool LaunchProcesses::end_within(std::chrono::seconds patience) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kEmptyLooks = 5;
+  const Clock::time_point begin = Clock::now();
+  for (int empty_looks = 0;;) {
+    look();
+    empty_looks = seen_.empty() ? empty_looks + 1 : 0;
+    if (empty_looks == kEmptyLooks) return true;
+    if (!seen_.empty() && Clock::now() - begin >= patience) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(seen_.empty() ? 5 : 20));
+  }
+}
+
+int LaunchProcesses::end(std::chrono::seconds patience) {
   constexpr std::chrono::seconds kForItsOwnEnd{2};
-  const std::string mark = mark_of(folder);
-  if (end_within(patience, mark, launcher, seen)) return 0;
-  const auto count = static_cast<int>(seen.size());
+  if (end_within(patience)) return 0;
+  const auto count = static_cast<int>(seen_.size());
   for (const int signal : {SIGTERM, SIGKILL}) {
-    for (const auto& [process, descriptor] : seen) ::kill(process, signal);
-    if (end_within(kForItsOwnEnd, mark, launcher, seen)) break;
+    for (const auto& [process, descriptor] : seen_) ::kill(process, signal);
+    if (end_within(kForItsOwnEnd)) break;
   }
   return count;
 }

@@ -20,19 +20,26 @@ namespace scalebench {
 /// launch has, added to the marks of the launches that this process is within.
 std::pair<std::string, std::string> launch_mark(const std::filesystem::path& folder);
 
-/// Processes of launches, each with a descriptor of itself: on its way out a process shows no
-/// environment any more, and still has its files, its memory and its device.
-using LaunchProcesses = std::map<pid_t, Descriptor>;
+/// Processes of the launches whose folders are `folder` or in it, but this one. Each is kept with a
+/// descriptor of itself: on its way out a process shows no environment any more, and still has its
+/// files, its memory and its device.
+class LaunchProcesses {
+ public:
+  /// Those that are there now; more are found by end().
+  explicit LaunchProcesses(const std::filesystem::path& folder);
 
-/// Those of the launches whose folders are `folder` or in it, but this process and `launcher`.
-LaunchProcesses processes_of(const std::filesystem::path& folder, pid_t launcher);
+  /// For launches whose launchers have ended or were asked to. Waits for all: ranks notice only
+  /// after a while that they are alone, and meanwhile would disturb the next launch and write to
+  /// files that have been taken up. Those that are there after `patience` are ended, which takes
+  /// four seconds at most. Returns how many these were.
+  int end(std::chrono::seconds patience);
 
-/// Waits for all launches whose folders are `folder` or in it and whose launchers have ended or
-/// were asked to: ranks notice only after a while that they are alone, and meanwhile would disturb
-/// the next launch and write to files that have been taken up. Those that are there after
-/// `patience`, but this process and `launcher`, are ended, which takes four seconds at most.
-/// `seen`: of these launches, before they were asked to end. Returns how many processes that were.
-int end_launches_in(const std::filesystem::path& folder, std::chrono::seconds patience,
-                    pid_t launcher = 0, LaunchProcesses seen = {});
+ private:
+  void look();
+  bool end_within(std::chrono::seconds patience);
+
+  std::string mark_;
+  std::map<pid_t, Descriptor> seen_;
+};
 
 }  // namespace scalebench

@@ -92,7 +92,7 @@ TEST(LaunchMark, EndsTheRest) {
   rank.stop();
   stranger.stop();
   // A zombie of this test has no environment any more, and is no process that is left.
-  EXPECT_EQ(end_launches_in(launch("001-a"), std::chrono::seconds(0)), 1);
+  EXPECT_EQ(LaunchProcesses(launch("001-a")).end(std::chrono::seconds(0)), 1);
   EXPECT_EQ(rank.how_it_ended(), CLD_KILLED);
   EXPECT_EQ(state_of(stranger.self()), 'T');
 }
@@ -107,7 +107,7 @@ TEST(LaunchMark, WaitsForWhatARankHoldsOnItsWayOut) {
   const Process rank(launch("001-a"));
   ::close(memory);
   rank.wait_until_started();
-  EXPECT_EQ(end_launches_in(launch("001-a"), std::chrono::seconds(0)), 1);
+  EXPECT_EQ(LaunchProcesses(launch("001-a")).end(std::chrono::seconds(0)), 1);
   EXPECT_EQ(state_of(rank.self()), 'Z');
   EXPECT_EQ(rank.how_it_ended(), CLD_KILLED);
 }
@@ -121,7 +121,7 @@ TEST(LaunchMark, IsSeenWhileAProgramBecomesAnother) {
     const Process rank(launch("001-a"), becomes_itself);
     rank.wait_until_started();
     std::this_thread::sleep_for(std::chrono::microseconds(100) * i);
-    ASSERT_EQ(end_launches_in(run_of(launch("001-a")), std::chrono::seconds(0)), 1);
+    ASSERT_EQ(LaunchProcesses(run_of(launch("001-a"))).end(std::chrono::seconds(0)), 1);
   }
 }
 
@@ -130,7 +130,7 @@ TEST(LaunchMark, WaitsForTheLaunchesOfOneRun) {
   ends_itself.wait_until_started();
   const Process stranger(launch("001-a", "another-run"));
   stranger.stop();
-  EXPECT_EQ(end_launches_in("./" + run_of(launch("001-a")), std::chrono::seconds(10)), 0);
+  EXPECT_EQ(LaunchProcesses("./" + run_of(launch("001-a"))).end(std::chrono::seconds(10)), 0);
   EXPECT_EQ(ends_itself.how_it_ended(), CLD_EXITED) << "it had the time for its own end";
   EXPECT_EQ(state_of(stranger.self()), 'T');
 }
@@ -138,7 +138,7 @@ TEST(LaunchMark, WaitsForTheLaunchesOfOneRun) {
 TEST(LaunchMark, EndsALaunchOfARunThatDoesNotEnd) {
   const Process rank(launch("001-a"));
   rank.stop();
-  EXPECT_EQ(end_launches_in(run_of(launch("001-a")), std::chrono::seconds(0)), 1);
+  EXPECT_EQ(LaunchProcesses(run_of(launch("001-a"))).end(std::chrono::seconds(0)), 1);
   EXPECT_EQ(rank.how_it_ended(), CLD_KILLED);
 }
 

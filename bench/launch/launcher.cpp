@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include "bench/launch/process.hpp"
 #include "bench/machine/environment.hpp"
@@ -30,56 +29,6 @@ MpiVersion mpi_version_in(std::string_view text) {
   if (name == "HYDRA") name = "MPICH";  // its launcher
   if (name == "Intel(R) MPI") name = "Intel MPI";
   return {name, version};
-}
-
-#define LAUNCHER(name, ...) \
-  std::vector<std::string> name##_words(const PlannedLaunch&, const LaunchSettings&, const Hosts&);
-#include "bench/launch/launcher.def"
-#undef LAUNCHER
-
-static std::span<const Launcher> launchers() {
-#define LAUNCHER(name, command, family, what) Launcher{#name, command, family, name##_words},
-  static const std::array kLaunchers{
-#include "bench/launch/launcher.def"
-  };
-#undef LAUNCHER
-  return kLaunchers;
-}
-
-const Launcher& launcher_named(std::string_view name) {
-  return row_named(launchers(), &Launcher::name, "launcher", name);
-}
-
-namespace {
-
-/// The one that starts programs of this MPI; null: nobody knows it.
-const Launcher* launcher_of(const std::string& family) {
-  const std::string own = family == "Intel MPI" ? "MPICH" : family;  // its mpiexec is Hydra too
-  const auto found = std::ranges::find(launchers(), own, &Launcher::family);
-  return found == launchers().end() ? nullptr : &*found;
-}
-
-}  // namespace
-
-const Launcher* launcher_that_says(std::string_view version) {
-  return version.starts_with("slurm ") ? &launcher_named("slurm")
-                                       : launcher_of(mpi_version_in(version).family);
-}
-
-const Launcher& launcher_for(const std::string& command, const std::string& library) {
-  constexpr int kPatienceSeconds = 10;
-  const std::string asked = command.empty() ? "mpirun" : command;
-  const Launcher* const own = launcher_of(mpi_version_in(library).family);
-  const Launcher* launcher = launcher_that_says(ask({asked, "--version"}, kPatienceSeconds).output);
-  if (launcher == nullptr && std::filesystem::path(asked).filename() == "srun") {
-    launcher = &launcher_named("slurm");
-  }
-  if (launcher == nullptr) launcher = own != nullptr ? own : &launchers().front();
-  if (launcher->family == "any" || own == nullptr || launcher == own) return *launcher;
-  fail<UsageError>(
-      "{} starts programs of {}, and these are linked with {}: every rank would be alone; name the "
-      "launcher of that MPI with --mpirun, or put it first on the PATH",
-      command.empty() ? launcher->command : command, launcher->family, library);
 }
 
 void allow_root(Variables& environment) {
@@ -117,8 +66,6 @@ std::string without_slots(Hosts hosts) {
   for (Host& host : hosts) host.slots = 0;
   return host_words(hosts);
 }
-
-}  // namespace
 
 // MPICH's mpiexec (Hydra). It has no option for a longest time: run_launch ends it, and ranks of a
 // lost proxy end with it.
@@ -180,6 +127,45 @@ Words slurm_words(const PlannedLaunch& launch, const LaunchSettings& settings, c
   const int minutes = (backstop_seconds(launch) + 59) / 60;
   words.push_back(fmt::format("--time={}", minutes));
   return words;
+}
+
+/// The launchers that there are, each with a function above.
+constexpr std::array<Launcher, 3> kLaunchers{{{"open_mpi", "mpirun", "Open MPI", &open_mpi_words},
+                                              {"mpich", "mpiexec", "MPICH", &mpich_words},
+                                              {"slurm", "srun", "any", &slurm_words}}};
+
+/// The one that starts programs of this MPI; null: nobody knows it.
+const Launcher* launcher_of(const std::string& family) {
+  const std::string own = family == "Intel MPI" ? "MPICH" : family;  // its mpiexec is Hydra too
+  const auto found = std::ranges::find(kLaunchers, own, &Launcher::family);
+  return found == kLaunchers.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const Launcher& launcher_named(std::string_view name) {
+  return row_named(kLaunchers, &Launcher::name, "launcher", name);
+}
+
+const Launcher* launcher_that_says(std::string_view version) {
+  return version.starts_with("slurm ") ? &launcher_named("slurm")
+                                       : launcher_of(mpi_version_in(version).family);
+}
+
+const Launcher& launcher_for(const std::string& command, const std::string& library) {
+  constexpr int kPatienceSeconds = 10;
+  const std::string asked = command.empty() ? "mpirun" : command;
+  const Launcher* const own = launcher_of(mpi_version_in(library).family);
+  const Launcher* launcher = launcher_that_says(ask({asked, "--version"}, kPatienceSeconds).output);
+  if (launcher == nullptr && std::filesystem::path(asked).filename() == "srun") {
+    launcher = &launcher_named("slurm");
+  }
+  if (launcher == nullptr) launcher = own != nullptr ? own : &kLaunchers.front();
+  if (launcher->family == "any" || own == nullptr || launcher == own) return *launcher;
+  fail<UsageError>(
+      "{} starts programs of {}, and these are linked with {}: every rank would be alone; name the "
+      "launcher of that MPI with --mpirun, or put it first on the PATH",
+      command.empty() ? launcher->command : command, launcher->family, library);
 }
 
 bool says_emulated(const LaunchSettings& settings) {

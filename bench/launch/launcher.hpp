@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One start of one program on N ranks, and its command: the launchers of launcher.def turn it into
+// One start of one program on N ranks, and its command: each launcher turns it into
 // the words that start its ranks. Words are an argv; no shell ever sees them.
 #pragma once
 
@@ -35,7 +35,7 @@ struct PlannedLaunch {
 };
 
 struct LaunchSettings {
-  std::string launcher = "open_mpi";  // of launcher.def
+  std::string launcher = "open_mpi";  // name of one
   std::string mpirun = "mpirun";      // its command
   std::string mpi = "Open MPI";       // what the programs are linked with
   Hosts hosts;                        // with slots, in order; empty: this host

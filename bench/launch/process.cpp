@@ -209,17 +209,16 @@ LaunchEnd run_once(const std::vector<std::string>& command, const Variables& env
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   const bool by_itself = ended.has_value();
-  LaunchProcesses seen;
+  LaunchProcesses ranks(folder);
   if (!by_itself) {
     end.interrupted = stop;
-    seen = processes_of(folder, child);
     ::kill(-child, SIGTERM);
     ended = wait_for(child, kGraceSeconds);
   }
   ::kill(-child, SIGKILL);  // also what mpirun may have left in its group
   // What nobody can end the launches to come need not wait for.
   if (!ended) ended = wait_for(child, kGraceSeconds);
-  end_launches_in(folder, std::chrono::seconds(0), child, std::move(seen));
+  ranks.end(std::chrono::seconds(0));
   end.ok = by_itself && WIFEXITED(*ended) && WEXITSTATUS(*ended) == 0;
   if (end.interrupted) {
     end.why = "interrupted";

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -17,7 +16,6 @@
 #include <memory>
 #include <thread>
 
-#include "bench/machine/identity.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -52,39 +50,6 @@ bool listens(int socket, const addrinfo& address) {
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
   return ::bind(socket, address.ai_addr, address.ai_addrlen) == 0 &&
          ::listen(socket, SOMAXCONN) == 0;
-}
-
-/// Whether arguments or variables name another way to other hosts than plain ssh.
-bool names_agent(const LaunchSettings& settings, const EnvironmentVariables& variables) {
-  const auto within = [](const std::string& word) {
-    return word.find("sh_agent") != std::string::npos || word.starts_with("HYDRA_LAUNCHER") ||
-           word.starts_with("-launcher");
-  };
-  return std::ranges::any_of(settings.mpirun_arguments, within) ||
-         std::ranges::any_of(variables, [&](const auto& one) { return within(one.first); });
-}
-
-std::string without_brackets(const std::string& host) {
-  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
-}
-
-/// ssh is what the launcher would use there.
-void require_way_to(const LaunchSettings& settings, const ProcessPlace& place,
-                    const EnvironmentVariables& variables) {
-  constexpr int kPatienceSeconds = 30;
-  if (settings.hosts.size() < 2 || settings.launcher == "slurm") return;
-  if (names_agent(settings, variables)) return;
-  const auto is_other = [](const Host& host) {
-    return host.name != own_host_name() && host.name != "localhost";
-  };
-  const auto other = std::find_if(settings.hosts.begin() + 1, settings.hosts.end(), is_other);
-  if (other == settings.hosts.end()) return;
-  const std::string host = without_brackets(other->name);
-  const CommandAnswer answer = ask(
-      {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host, "true"}, kPatienceSeconds);
-  if (answer.answered) return;
-  fail<UsageError>("{}: no rank can be started on {} by ssh ({}); {}", place.source, host,
-                   said_in(answer.output), remedy_on(variables));
 }
 
 }  // namespace
@@ -130,13 +95,20 @@ void stay_for_first(const ProcessPlace& place, int patience_seconds) {
   }
 }
 
-void make_way(const LaunchSettings& settings, const EnvironmentVariables& variables) {
+FoundHosts survey_beside(const LaunchSettings& settings,
+                         const std::map<std::string, std::string>& binaries,
+                         const EnvironmentVariables& variables) {
   const auto place = process_place(variables);
-  if (!place) return;
-  require_way_to(settings, *place, variables);
   for (const auto& [name, value] : variables) {
-    if (name.starts_with("SLURM_")) unsetenv(name.c_str());
+    if (place && name.starts_with("SLURM_")) unsetenv(name.c_str());
   }
+  FoundHosts hosts = survey_hosts(settings, binaries);
+  for (std::size_t i = 1; place && i < hosts.size(); ++i) {
+    if (hosts[i].found != "unreachable") continue;
+    fail<UsageError>("{}: no rank can be started on {}: {}; {}", place->source, hosts[i].host,
+                     hosts[i].note.substr(hosts[i].note.find(": ") + 2), remedy_on(variables));
+  }
+  return hosts;
 }
 
 }  // namespace scalebench

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "bench/launch/launcher.hpp"
+#include "bench/launch/host_survey.hpp"
 #include "bench/machine/descriptor.hpp"
 
 namespace scalebench {
@@ -30,11 +30,12 @@ class OpenPort {
 /// has not been there for `patience_seconds`.
 void stay_for_first(const ProcessPlace& place, int patience_seconds = 300);
 
-/// Before the first process starts ranks; nothing in a process that no platform started beside
-/// others. Throws UsageError where ssh, which the launcher would use, does not reach the next of
-/// the others' hosts: it says what is missing, and what to type on this platform. Takes Slurm's
-/// variables from this process: inside a step mpirun would take the hosts for the step's, and need
-/// another step.
-void make_way(const LaunchSettings& settings, const EnvironmentVariables& variables);
+/// As survey_hosts. In a process that a platform started beside others it takes Slurm's variables
+/// from this process first: inside a step mpirun would take the hosts for the step's, and need
+/// another step. Throws UsageError there, where no rank can be started on another host: it says
+/// what is missing, and what to type on this platform.
+FoundHosts survey_beside(const LaunchSettings& settings,
+                         const std::map<std::string, std::string>& binaries,
+                         const EnvironmentVariables& variables);
 
 }  // namespace scalebench

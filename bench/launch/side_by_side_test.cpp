@@ -18,6 +18,7 @@ namespace scalebench {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 /// On an address of this process's own.
@@ -49,33 +50,28 @@ TEST(SideBySide, OthersDoNotStayForAFirstOneThatNeverComes) {
   EXPECT_THAT(part_of(place), HasSubstr("127.0.0.3 ends here"));
 }
 
-LaunchSettings on_two_hosts() {
-  LaunchSettings settings;
-  settings.hosts = parse_hosts("h1:1,h2.invalid:1");
-  return settings;
-}
-
-EnvironmentVariables of_two_hosts() {
-  return {{"SM_HOSTS", R"(["h1", "h2.invalid"])"}, {"SM_CURRENT_HOST", "h1"}};
-}
-
 TEST(SideBySide, AWayToTheOtherHostsIsNeeded) {
-  EXPECT_THAT(message_of<UsageError>([] { make_way(on_two_hosts(), of_two_hosts()); }),
-              AllOf(StartsWith("SM_HOSTS: no rank can be started on h2.invalid by ssh ("),
-                    HasSubstr("distribution={\"mpi\"")));
-  EnvironmentVariables by_agent = of_two_hosts();
-  by_agent["OMPI_MCA_plm_rsh_agent"] = "other";
-  make_way(on_two_hosts(), by_agent);
-  LaunchSettings settings = on_two_hosts();
-  settings.hosts.pop_back();
-  make_way(settings, of_two_hosts());
+  const TemporaryFolder folder;
+  const auto launcher = folder.write("mpirun", "#!/bin/sh\necho 'ssh: no route' >&2; exit 1\n");
+  std::filesystem::permissions(launcher, std::filesystem::perms::owner_all);
+  LaunchSettings settings;
+  settings.mpirun = launcher.string();
+  settings.hosts = parse_hosts("h1:1,h2:1");
+  const EnvironmentVariables job{{"SM_HOSTS", R"(["h1", "h2"])"}, {"SM_CURRENT_HOST", "h1"}};
+  EXPECT_THAT(
+      message_of<UsageError>([&] {
+        survey_beside(settings, {{"bench_x", ""}}, job);
+      }),
+      AllOf(StartsWith("SM_HOSTS: no rank can be started on h2: bench_x does not start there: "
+                       "ssh: no route; give the SageMaker estimator distribution={\"mpi\""),
+            Not(HasSubstr("\n"))));
 }
 
 TEST(SideBySide, WhatTheFirstOneStartsIsInNoStepOfSlurm) {
   setenv("SLURM_STEP_ID", "0", 1);
   EnvironmentVariables torchrun{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "2"}};
   torchrun["SLURM_STEP_ID"] = "0";
-  make_way({}, torchrun);
+  survey_beside({}, {}, torchrun);
   EXPECT_EQ(getenv("SLURM_STEP_ID"), nullptr);
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "bench/launch/host_survey.hpp"
 #include "bench/launch/launch_mark.hpp"
 #include "bench/launch/side_by_side.hpp"
 #include "bench/machine/digest.hpp"
@@ -220,8 +219,7 @@ constexpr std::uintmax_t kBytesNeeded = 100'000'000;
 FoundHosts look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaunch>& plan,
                          const std::map<std::string, std::string>& binaries, Console& console) {
   if (settings.hosts.empty()) return {};
-  make_way(settings, environment_variables(::environ));
-  FoundHosts hosts = survey_hosts(settings, binaries);
+  FoundHosts hosts = survey_beside(settings, binaries, environment_variables(::environ));
   for (const FoundHost& host : hosts) {
     if (host.found == "ok") continue;
     console.warn(printable(host.note), "launches on as many hosts as are left go on");
@@ -367,7 +365,7 @@ StudyRun reopen_study(const fs::path& run, bool accept_failed,
   // Launchers were asked to end when their study was killed, and write to their logs until they
   // have.
   constexpr std::chrono::seconds kPatience{10};
-  if (const int ended = end_launches_in(folder, kPatience); ended > 0) {
+  if (const int ended = LaunchProcesses(folder).end(kPatience); ended > 0) {
     console.note(fmt::format("ended {} processes of a launch that outlived its study", ended));
   }
   StoredPlan plan = read_plan(folder);

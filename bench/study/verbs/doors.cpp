@@ -65,7 +65,8 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
   PlanLimits limits = limits_of(options, config);
   const EnvironmentVariables variables = environment_variables(::environ);
   // A platform has started that many processes: their ranks may have to share cores.
-  const bool counted = options.hosts.empty() && process_place(variables);
+  const bool beside = !alone && process_place(variables);
+  const bool counted = beside && options.hosts.empty();
   if (counted && limits.hosts.front().slots > devices_of(config)) options.oversubscribe = true;
   const PlannedLaunch launch = launch_of(options, program, limits);
   const ResolvedStudy study =
@@ -77,7 +78,7 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
     Console(/*speaks=*/true, /*quiet=*/true).result(shell_line(command) + "\n");
     return ExitCode::ok;
   }
-  if (!alone) make_way(settings, variables);
+  if (beside) survey_beside(settings, study.binaries, variables);
   become(command, settings.environment);
 }
 
