@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <set>
 
@@ -15,6 +16,7 @@
 namespace scalebench {
 namespace {
 
+constexpr int kPatienceSeconds = 30;
 constexpr std::size_t kProbesAtOnce = 16;
 constexpr std::size_t kHostsASecond = 8;  // by which a launcher may be slower to start on many
 
@@ -23,8 +25,7 @@ struct Answer {
   std::string why;
 };
 
-Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string& program,
-                 int patience_seconds) {
+Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string& program) {
   settings.hosts = hosts;
   settings.bind_to_core = settings.oversubscribe = false;
   PlannedLaunch launch;
@@ -32,7 +33,7 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
   launch.program = program;
   launch.arguments = {"--places"};
   const std::vector<std::string> command = started_by(launch, settings);
-  const int patience = patience_seconds + static_cast<int>(hosts.size() / kHostsASecond);
+  const int patience = kPatienceSeconds + static_cast<int>(hosts.size() / kHostsASecond);
   CommandAnswer said = ask(command, patience, settings.environment);
   for (int again = 0; again < 2 && !said.answered && lost_its_folder(said.output); ++again) {
     said = ask(command, patience, settings.environment);
@@ -45,13 +46,13 @@ Answer ask_hosts(LaunchSettings settings, const Hosts& hosts, const std::string&
 
 /// Each host alone, some at a time.
 std::vector<Answer> probe(const LaunchSettings& settings, const Hosts& hosts,
-                          const std::string& program, int patience_seconds) {
+                          const std::string& program) {
   std::vector<Answer> answers;
   for (std::size_t begin = 0; begin < hosts.size(); begin += kProbesAtOnce) {
     std::vector<std::future<Answer>> running;
     for (std::size_t i = begin; i < std::min(hosts.size(), begin + kProbesAtOnce); ++i) {
-      running.push_back(std::async(std::launch::async, ask_hosts, settings, Hosts{hosts[i]},
-                                   program, patience_seconds));
+      running.push_back(
+          std::async(std::launch::async, ask_hosts, settings, Hosts{hosts[i]}, program));
     }
     for (std::future<Answer>& one : running) answers.push_back(one.get());
   }
@@ -65,11 +66,11 @@ void drop(FoundHost& host, std::string_view found, const std::string& why) {
 
 /// Asks all hosts together, and where that fails each alone, which shows whom to leave out.
 void survey_program(FoundHosts& hosts, const LaunchSettings& settings, const std::string& program,
-                    const std::string& sha256, int patience_seconds) {
+                    const std::string& sha256) {
   Hosts asked = usable(hosts);
-  Answer together = ask_hosts(settings, asked, program, patience_seconds);
+  Answer together = ask_hosts(settings, asked, program);
   if (together.identities.empty()) {
-    const std::vector<Answer> answers = probe(settings, asked, program, patience_seconds);
+    const std::vector<Answer> answers = probe(settings, asked, program);
     auto alone = answers.begin();
     for (FoundHost& host : hosts) {
       if (host.found != "ok") continue;
@@ -79,7 +80,7 @@ void survey_program(FoundHosts& hosts, const LaunchSettings& settings, const std
     }
     asked = usable(hosts);
     if (asked.empty()) return;
-    together = ask_hosts(settings, asked, program, patience_seconds);
+    together = ask_hosts(settings, asked, program);
   }
   if (together.identities.empty()) {
     fail<UsageError>("{} of the hosts answer {} each alone, but not together: {}", asked.size(),
@@ -123,12 +124,21 @@ int devices_on(const FoundHost& host, const LaunchSettings& settings) {
 }  // namespace
 
 FoundHosts survey_hosts(const LaunchSettings& settings,
-                        const std::map<std::string, std::string>& binaries, int patience_seconds) {
+                        const std::map<std::string, std::string>& binaries,
+                        const EnvironmentVariables& variables) {
+  const auto place = process_place(variables);
+  for (const auto& [name, value] : variables) {
+    if (place && name.starts_with("SLURM_")) unsetenv(name.c_str());
+  }
   FoundHosts hosts;
   for (const Host& host : settings.hosts) hosts.push_back({.host = host.name, .slots = host.slots});
   for (const auto& [program, sha256] : binaries) {
-    if (usable(hosts).empty()) break;
-    survey_program(hosts, settings, program, sha256, patience_seconds);
+    if (!usable(hosts).empty()) survey_program(hosts, settings, program, sha256);
+  }
+  for (std::size_t i = 1; place && i < hosts.size(); ++i) {
+    if (hosts[i].found != "unreachable") continue;
+    fail<UsageError>("{}: no rank can be started on {}: {}; {}", place->source, hosts[i].host,
+                     hosts[i].note.substr(hosts[i].note.find(": ") + 2), remedy_on(variables));
   }
   return hosts;
 }

@@ -19,11 +19,14 @@ namespace scalebench {
 using FoundHosts = std::vector<FoundHost>;
 
 /// Starts each of `binaries` (name: SHA-256 of the file here) on all hosts of `settings`; where
-/// that fails, on each alone, side by side. A host that says nothing for `patience_seconds` counts
-/// as unreachable.
+/// that fails, on each alone, side by side. A host that says nothing for 30 s counts as
+/// unreachable. In a process that a platform started beside others, as `variables` say, Slurm's are
+/// taken from it first: inside a step mpirun would take the hosts for the step's, and need another
+/// step. Throws UsageError there, where no rank can be started on another host: it says what is
+/// missing, and what to type on this platform.
 FoundHosts survey_hosts(const LaunchSettings& settings,
                         const std::map<std::string, std::string>& binaries,
-                        int patience_seconds = 30);
+                        const EnvironmentVariables& variables = {});
 
 /// Those that are "ok".
 Hosts usable(const FoundHosts& hosts);

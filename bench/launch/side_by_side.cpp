@@ -95,20 +95,4 @@ void stay_for_first(const ProcessPlace& place, int patience_seconds) {
   }
 }
 
-FoundHosts survey_beside(const LaunchSettings& settings,
-                         const std::map<std::string, std::string>& binaries,
-                         const EnvironmentVariables& variables) {
-  const auto place = process_place(variables);
-  for (const auto& [name, value] : variables) {
-    if (place && name.starts_with("SLURM_")) unsetenv(name.c_str());
-  }
-  FoundHosts hosts = survey_hosts(settings, binaries);
-  for (std::size_t i = 1; place && i < hosts.size(); ++i) {
-    if (hosts[i].found != "unreachable") continue;
-    fail<UsageError>("{}: no rank can be started on {}: {}; {}", place->source, hosts[i].host,
-                     hosts[i].note.substr(hosts[i].note.find(": ") + 2), remedy_on(variables));
-  }
-  return hosts;
-}
-
 }  // namespace scalebench

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "bench/launch/host_survey.hpp"
+#include "bench/launch/hosts.hpp"
 #include "bench/machine/descriptor.hpp"
 
 namespace scalebench {
@@ -29,13 +29,5 @@ class OpenPort {
 /// Returns when the first process has ended, at once where nobody has to stay. Throws Error when it
 /// has not been there for `patience_seconds`.
 void stay_for_first(const ProcessPlace& place, int patience_seconds = 300);
-
-/// As survey_hosts. In a process that a platform started beside others it takes Slurm's variables
-/// from this process first: inside a step mpirun would take the hosts for the step's, and need
-/// another step. Throws UsageError there, where no rank can be started on another host: it says
-/// what is missing, and what to type on this platform.
-FoundHosts survey_beside(const LaunchSettings& settings,
-                         const std::map<std::string, std::string>& binaries,
-                         const EnvironmentVariables& variables);
 
 }  // namespace scalebench

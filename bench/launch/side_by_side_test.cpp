@@ -11,6 +11,7 @@
 #include <future>
 #include <optional>
 
+#include "bench/launch/host_survey.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
 
@@ -60,7 +61,7 @@ TEST(SideBySide, AWayToTheOtherHostsIsNeeded) {
   const EnvironmentVariables job{{"SM_HOSTS", R"(["h1", "h2"])"}, {"SM_CURRENT_HOST", "h1"}};
   EXPECT_THAT(
       message_of<UsageError>([&] {
-        survey_beside(settings, {{"bench_x", ""}}, job);
+        survey_hosts(settings, {{"bench_x", ""}}, job);
       }),
       AllOf(StartsWith("SM_HOSTS: no rank can be started on h2: bench_x does not start there: "
                        "ssh: no route; give the SageMaker estimator distribution={\"mpi\""),
@@ -71,7 +72,7 @@ TEST(SideBySide, WhatTheFirstOneStartsIsInNoStepOfSlurm) {
   setenv("SLURM_STEP_ID", "0", 1);
   EnvironmentVariables torchrun{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "2"}};
   torchrun["SLURM_STEP_ID"] = "0";
-  survey_beside({}, {}, torchrun);
+  survey_hosts({}, {}, torchrun);
   EXPECT_EQ(getenv("SLURM_STEP_ID"), nullptr);
 }
 

@@ -18,10 +18,10 @@ Variables Turns::variables(std::size_t launch) const {
                                    file(turns_.at(1 - launch).writing()), file(ready_.writing()))}};
 }
 
-void Turns::until_ready(std::size_t launch, const std::atomic<bool>& stop) {
+void Turns::until_ready(const std::atomic<bool>& stop) {
   constexpr int kLookMilliseconds = 50;  // at `stop`, which a signal sets
   pollfd word{ready_.reading(), POLLIN, 0};
-  while (!stop && !ended_.at(launch) && ::poll(&word, 1, kLookMilliseconds) <= 0) {
+  while (!stop && ::poll(&word, 1, kLookMilliseconds) <= 0) {
   }
   char ready = 0;
   if (word.revents != 0) static_cast<void>(!::read(ready_.reading(), &ready, 1));
@@ -36,7 +36,7 @@ void Turns::begin() {
 
 void Turns::ended(std::size_t launch) {
   const std::scoped_lock lock(closing_);
-  ended_.at(launch) = true;
+  static_cast<void>(!::write(ready_.writing(), ".", 1));
   turns_.at(1 - launch).close_writing();
 }
 

@@ -28,9 +28,9 @@ class Turns {
 
   /// For the environment of a launch, 0 or 1.
   Variables variables(std::size_t launch) const;
-  /// Returns once all ranks of the launch wait for their first turn, it has ended, or `stop` is
-  /// set. The other launch is to be started then: nobody has a turn before both wait.
-  void until_ready(std::size_t launch, const std::atomic<bool>& stop);
+  /// Returns once all ranks of another launch wait for their first turn, one has ended, or `stop`
+  /// is set. The other launch is to be started then: nobody has a turn before both wait.
+  void until_ready(const std::atomic<bool>& stop);
   /// The first turn is the first launch's.
   void begin();
   /// The other launch is alone from now on.
@@ -40,7 +40,6 @@ class Turns {
   int ranks_;
   std::array<Pipe, 2> turns_;
   Pipe ready_;
-  std::array<std::atomic<bool>, 2> ended_{};
   std::mutex closing_;
 };
 

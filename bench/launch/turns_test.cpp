@@ -51,9 +51,9 @@ TEST(Turns, BeginWhenBothAreThereAndAreTakenOneAfterTheOther) {
   Turns turns(2);
   const Launch a(turns, 0), b(turns, 1);
   a.is_ready();
-  turns.until_ready(0, kNoStop);
+  turns.until_ready(kNoStop);
   b.is_ready();
-  turns.until_ready(1, kNoStop);
+  turns.until_ready(kNoStop);
   EXPECT_FALSE(a.is_told() || b.is_told());
   turns.begin();
   for (int i = 0; i < 3; ++i) {
@@ -69,13 +69,13 @@ TEST(Turns, BeginWhenBothAreThereAndAreTakenOneAfterTheOther) {
 TEST(Turns, ALaunchWhoseRanksNeverAskIsWaitedForUntilItsEnd) {
   Turns turns(2);
   turns.ended(0);
-  turns.until_ready(0, kNoStop);
+  turns.until_ready(kNoStop);
 }
 
 TEST(Turns, AnInterruptionEndsTheWait) {
   Turns turns(2);
   const std::atomic<bool> stop{true};
-  turns.until_ready(0, stop);
+  turns.until_ready(stop);
 }
 
 TEST(Turns, ALaunchThatHasEndedLeavesTheHostToTheOther) {

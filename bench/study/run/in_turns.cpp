@@ -62,7 +62,7 @@ void measure_both(const std::array<Side, 2>& sides, std::size_t place,
   std::array<std::future<Ended>, 2> launches;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     launches[i] = std::async(std::launch::async, launched, i);
-    turns.until_ready(i, stop);
+    turns.until_ready(stop);
   }
   turns.begin();
   for (const auto& launch : launches) launch.wait();

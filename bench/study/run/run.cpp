@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "bench/launch/host_survey.hpp"
 #include "bench/launch/launch_mark.hpp"
-#include "bench/launch/side_by_side.hpp"
 #include "bench/machine/digest.hpp"
 #include "bench/machine/managed_job.hpp"
 #include "bench/record/file.hpp"
@@ -219,7 +219,7 @@ constexpr std::uintmax_t kBytesNeeded = 100'000'000;
 FoundHosts look_at_hosts(LaunchSettings& settings, const std::vector<PlannedLaunch>& plan,
                          const std::map<std::string, std::string>& binaries, Console& console) {
   if (settings.hosts.empty()) return {};
-  FoundHosts hosts = survey_beside(settings, binaries, environment_variables(::environ));
+  FoundHosts hosts = survey_hosts(settings, binaries, environment_variables(::environ));
   for (const FoundHost& host : hosts) {
     if (host.found == "ok") continue;
     console.warn(printable(host.note), "launches on as many hosts as are left go on");

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "bench/cli/console.hpp"
+#include "bench/launch/host_survey.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
-#include "bench/launch/side_by_side.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
@@ -78,7 +78,7 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
     Console(/*speaks=*/true, /*quiet=*/true).result(shell_line(command) + "\n");
     return ExitCode::ok;
   }
-  if (beside) survey_beside(settings, study.binaries, variables);
+  if (beside) survey_hosts(settings, study.binaries, variables);
   become(command, settings.environment);
 }
 
