@@ -106,17 +106,14 @@ const nlohmann::json& member(const nlohmann::json& in, const char* name, std::st
 
 /// The name of this process's task.
 std::string own_task(const nlohmann::json& task, const std::vector<Task>& tasks) {
-  const nlohmann::json& type = member(task, "type", "task.type");
+  const std::string type = text_in(task, "type");
   if (type == "evaluator") return "the evaluator";
   const nlohmann::json& number = member(task, "index", "task.index");
   const std::string index = number.is_string() ? number.get<std::string>() : number.dump();
-  const auto own = std::ranges::find_if(tasks, [&](const Task& one) {
-    return type == one.type && std::to_string(one.index) == index;
-  });
-  if (own == tasks.end()) {
-    refuse_config("task", fmt::format("{} {} is not in the cluster", type.dump(), index));
+  for (const Task& one : tasks) {
+    if (type == one.type && index == std::to_string(one.index)) return one.name();
   }
-  return own->name();
+  refuse_config("task", fmt::format("\"{}\" {} is not in the cluster", type, index));
 }
 
 Described tensorflow(const EnvironmentVariables& variables) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/launch/doctor.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -143,17 +143,14 @@ Finding check_library(const Facts& treatment, const char* fact, const char* subj
 }
 
 Finding check_devices(const Facts& key) {
+  const std::vector<std::string> cards = texts_in(key, "gpus");
+  if (!cards.empty()) {
+    return {Finding::ok, "GPUs", fmt::format("{}: {}", cards.size(), fmt::join(cards, ", "))};
+  }
   const auto found = key.find("gpus");
-  if (found == key.end() || !found->second.value.is_array()) {
-    const std::string why = found == key.end() ? "not looked for" : found->second.absent_because;
-    return {Finding::warning, "GPUs", fmt::format("none ({}): CPU cases only", first_line(why)),
-            "to measure GPUs, use a machine with an NVIDIA driver and a build with CUDA"};
-  }
-  std::string names;
-  for (const nlohmann::json& name : found->second.value) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", first_line(name.get<std::string>()));
-  }
-  return {Finding::ok, "GPUs", fmt::format("{}: {}", found->second.value.size(), names)};
+  const std::string why = found == key.end() ? "not looked for" : found->second.absent_because;
+  return {Finding::warning, "GPUs", fmt::format("none ({}): CPU cases only", first_line(why)),
+          "to measure GPUs, use a machine with an NVIDIA driver and a build with CUDA"};
 }
 
 }  // namespace
