@@ -229,7 +229,6 @@ std::string AllreduceReport::who_takes_part() const {
                               : "# EMULATED: more ranks than cores on a host: good for "
                                 "correctness, not for speed\n";
   }
-  text += context_.host_table;
   if (rows.ranks() == 1) text += "# one rank: there is nothing to reduce, and busbw is 0\n";
   return text;
 }

@@ -49,7 +49,6 @@ struct AllreduceReportContext {
   const Console& console;
   const AllreduceRowContext& rows;
   std::vector<std::string> transports;  // of the launch
-  std::string host_table;               // lines of comment, of several hosts
 };
 
 class AllreduceReport {

@@ -55,15 +55,13 @@ class AllreduceRun {
   /// Collective. Measures the plan and returns the program's exit code.
   ExitCode measure(const std::vector<AllreduceCase>& plan) {
     method_.stop_seconds = stop_seconds_of(options_, plan);
-    hosts_ = look_at_hosts(ranks_,
-                           {.options = options_.hosts, .recorder = recorder_, .console = console_});
+    hosts_ = look_at_hosts(ranks_, options_.hosts, recorder_, console_);
     prepare_bounds();
     measure_choices(plan);
-    report_.emplace(AllreduceReportContext{.console = console_,
-                                           .rows = context_,
-                                           .transports = names_of(transports_),
-                                           .host_table = host_table(hosts_)},
-                    options_.format);
+    report_.emplace(
+        AllreduceReportContext{
+            .console = console_, .rows = context_, .transports = names_of(transports_)},
+        options_.format);
     report_->head();
     for (std::size_t done = 0; done < plan.size(); ++done) {
       const AllreduceCase& one = plan[done];
@@ -196,7 +194,7 @@ class AllreduceRun {
   std::optional<AllreduceReport> report_;
   std::vector<Learned> learned_;
   std::vector<std::optional<AllreduceBound>> bounds_;  // by transport; host memory only
-  HostReport hosts_;
+  std::vector<ResultRow> hosts_;                       // of hosts.csv
   Outcome outcome_;
 };
 

@@ -29,16 +29,6 @@ double share(int lost, int messages) {
 
 bool touches(const Link& link, int host) { return link.from == host || link.to == host; }
 
-/// The fastest link of a host in one direction.
-Link fastest(const std::vector<Link>& links, int host, bool sends) {
-  Link best;
-  for (const Link& link : links) {
-    if ((sends ? link.from : link.to) != host) continue;
-    if (best.bytes == 0 || link.bytes_per_second() > best.bytes_per_second()) best = link;
-  }
-  return best;
-}
-
 /// `of` without the value at `place`.
 double median_of_others(const std::vector<double>& of, std::size_t place) {
   std::vector<double> others = of;
@@ -47,14 +37,13 @@ double median_of_others(const std::vector<double>& of, std::size_t place) {
 }
 
 void judge_links(std::vector<HostVerdict>& hosts, const std::vector<Link>& links) {
-  std::vector<double> sends, receives;
-  for (HostVerdict& one : hosts) {
-    one.sends = fastest(links, one.host, true);
-    one.receives = fastest(links, one.host, false);
-    sends.push_back(one.sends.bytes_per_second());
-    receives.push_back(one.receives.bytes_per_second());
-    for (const Link& link : links) {
-      if (!touches(link, one.host)) continue;
+  std::vector<double> sends(hosts.size()), receives(hosts.size());  // the fastest of each
+  for (const Link& link : links) {
+    const auto from = static_cast<std::size_t>(link.from), to = static_cast<std::size_t>(link.to);
+    sends[from] = std::max(sends[from], link.bytes_per_second());
+    receives[to] = std::max(receives[to], link.bytes_per_second());
+    for (const std::size_t end : {from, to}) {
+      HostVerdict& one = hosts[end];
       one.messages += link.messages;
       one.lost += link.lost();
       one.retransmits += link.retransmits;

@@ -25,9 +25,9 @@ struct HostVerdict {
   int host = 0;
   Fault fault = Fault::none;
   // A host's link is as fast as the fastest message that was seen on it: a slow partner, or
-  // something that disturbed for a moment, says nothing about it.
-  Link sends, receives;                                   // to or from some other host
-  std::optional<double> send_relative, receive_relative;  // rate over the median of the others'
+  // something that disturbed for a moment, says nothing about it. Its rate over the median of the
+  // others', to and from some other host:
+  std::optional<double> send_relative, receive_relative;
   // Of the round trips with all other hosts:
   int messages = 0;
   int lost = 0;

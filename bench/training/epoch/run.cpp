@@ -221,8 +221,8 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   require_trace_file(options);
   Console console(ranks.first(), options.training.quiet);
   note_job(options.training, options.checkpoints.folder, console);
-  const HostReport hosts = look_at_hosts(
-      ranks, {.options = options.training.hosts, .recorder = recorder, .console = console});
+  const std::vector<ResultRow> hosts =
+      look_at_hosts(ranks, options.training.hosts, recorder, console);
   Monitor monitor(ranks, options.training.monitor, options.training.record.launch, recorder);
   const std::string& format = options.training.format;
   const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());

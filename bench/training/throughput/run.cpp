@@ -274,8 +274,8 @@ ExitCode measure_steps(const Ranks& ranks, const ThroughputOptions& given) {
                     training_libraries());
   Console console(ranks.first(), options.training.quiet);
   note_job(options.training, "", console);
-  const HostReport hosts = look_at_hosts(
-      ranks, {.options = options.training.hosts, .recorder = recorder, .console = console});
+  const std::vector<ResultRow> hosts =
+      look_at_hosts(ranks, options.training.hosts, recorder, console);
   Monitor monitor(ranks, options.training.monitor, options.training.record.launch, recorder);
   const ExitCode code = ThroughputRun(ranks, options, recorder, console).all_cases();
   monitor.finish(console);
