@@ -20,8 +20,6 @@ namespace {
 constexpr int kRoundTrips = 40;  // round trips of each pair: of 2 % lost, both ways, nearly two
 constexpr double kHostSeconds = 0.15;  // the watchdog waits a hundred times as long for each host
 
-std::size_t place_of(int host) { return static_cast<std::size_t>(host); }
-
 /// One launch's row of a host, or with `to` of its link to that one; `note` is what speaks against
 /// it.
 ResultRow row_of(const Recorder& recorder, const std::string& host, const std::string& to,
@@ -33,22 +31,19 @@ ResultRow row_of(const Recorder& recorder, const std::string& host, const std::s
 
 /// A row for each host, and behind these one for each link.
 std::vector<ResultRow> rows_of(const Recorder& recorder, const std::vector<std::string>& names,
-                               const std::vector<Link>& links,
-                               const std::vector<HostVerdict>& verdicts) {
+                               const std::vector<Link>& links, const Verdicts& verdicts) {
   std::vector<ResultRow> rows;
-  for (const HostVerdict& host : verdicts) {
-    ResultRow& row =
-        rows.emplace_back(row_of(recorder, names[place_of(host.host)], "", host.why()));
-    row.set("verdict", name_of(host.fault)).set("tail_seconds", host.tail_seconds);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const HostVerdict& host = verdicts.hosts[i];
+    ResultRow& row = rows.emplace_back(row_of(recorder, names[i], "", host.why));
+    row.set("verdict", host.verdict).set("tail_seconds", host.tail_seconds);
     row.set("messages", host.messages).set("lost", host.lost);
-    row.set("retransmits", host.retransmits);
-    if (host.compute_relative) row.set("compute_relative", *host.compute_relative);
+    row.set("retransmits", host.retransmits).set("compute_relative", host.compute_relative);
   }
-  const std::vector<std::string> notes = notes_of_pairs(links, verdicts, names);
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
-    ResultRow& row = rows.emplace_back(
-        row_of(recorder, names[place_of(link.from)], names[place_of(link.to)], notes[i]));
+    ResultRow& row = rows.emplace_back(row_of(recorder, names[index_of(link.from)],
+                                              names[index_of(link.to)], verdicts.of_links[i]));
     row.set("gb_per_s", link.bytes_per_second() / 1e9);
     row.set("latency_seconds", link.latency_seconds).set("tail_seconds", link.tail_seconds);
     row.set("messages", link.messages).set("lost", link.lost());
@@ -61,9 +56,9 @@ std::vector<ResultRow> rows_of(const Recorder& recorder, const std::vector<std::
 /// By number of the host: what its ranks say, each the same.
 std::vector<std::string> of_hosts(const Topology& topology,
                                   const std::vector<std::string>& of_ranks) {
-  std::vector<std::string> found(place_of(topology.nodes()));
+  std::vector<std::string> found(index_of(topology.nodes()));
   for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
-    found[place_of(topology.node_of_rank[rank])] = of_ranks[rank];
+    found[index_of(topology.node_of_rank[rank])] = of_ranks[rank];
   }
   return found;
 }
@@ -102,14 +97,14 @@ std::vector<ResultRow> look_at_hosts(const Ranks& ranks, const HostOptions& opti
   };
   std::vector<double> compute = probe_compute(host, machines, mark);
   std::vector<Link> links = probe_links(host, kRoundTrips, mark);
-  std::vector<HostVerdict> verdicts = judge_hosts(links, compute);
-  if (in_doubt(links, verdicts)) {
+  Verdicts verdicts = judge_hosts(links, compute, names);
+  if (verdicts.in_doubt) {
     compute = shorter_of(compute, probe_compute(host, machines, mark));
     links = merged(links, probe_links(host, 2 * kRoundTrips, mark));
-    verdicts = judge_hosts(links, compute);
+    verdicts = judge_hosts(links, compute, names);
   }
   watchdog.end_cell();
-  const std::vector<ResultRow> rows = rows_of(recorder, names, links, verdicts);
+  std::vector<ResultRow> rows = rows_of(recorder, names, links, verdicts);
   for (const ResultRow& row : rows) recorder.write(row);
   recorder.name_suspects(rows);
   for (const ResultRow& row : named_hosts(rows)) {

@@ -31,9 +31,9 @@ constexpr double kLateSeconds = 0.1;
 
 /// The first rank of each host.
 std::vector<int> leaders_of(const Topology& topology) {
-  std::vector<int> leaders(static_cast<std::size_t>(topology.nodes()), -1);
+  std::vector<int> leaders(index_of(topology.nodes()), -1);
   for (int rank = 0; const int node : topology.node_of_rank) {
-    int& leader = leaders[static_cast<std::size_t>(node)];
+    int& leader = leaders[index_of(node)];
     if (leader < 0) leader = rank;
     ++rank;
   }
@@ -191,8 +191,8 @@ std::vector<Link> probe_links(Communicator& host, int messages, const std::funct
     for (const auto& [low, high] : round) {
       for (const auto& [from, to] : {std::pair(low, high), std::pair(high, low)}) {
         Link& link = links.emplace_back(Link{.from = from, .to = to});
-        const int sender = leaders[static_cast<std::size_t>(from)];
-        const int receiver = leaders[static_cast<std::size_t>(to)];
+        const int sender = leaders[index_of(from)];
+        const int receiver = leaders[index_of(to)];
         if (host.rank() == sender) Side(host, receiver).send(link, messages);
         if (host.rank() == receiver) Side(host, sender).receive();
         mark();
@@ -200,7 +200,7 @@ std::vector<Link> probe_links(Communicator& host, int messages, const std::funct
     }
   }
   for (Link& link : links) {
-    link = told_by(host, link, leaders[static_cast<std::size_t>(link.from)]);
+    link = told_by(host, link, leaders[index_of(link.from)]);
   }
   return links;
 }
@@ -305,8 +305,7 @@ std::vector<double> probe_compute(Communicator& host,
                                   const std::function<void()>& mark) {
   const Topology topology = host.topology();
   const std::vector<int> leaders = leaders_of(topology);
-  const auto here =
-      static_cast<std::size_t>(topology.node_of_rank[static_cast<std::size_t>(host.rank())]);
+  const std::size_t here = index_of(topology.node_of_rank[index_of(host.rank())]);
   const bool is_first = host.rank() == leaders.front();
   const double rounds = told_by(host, is_first ? rounds_of_a_turn() : 0.0, leaders.front());
   double mine = 0;

@@ -16,6 +16,9 @@
 
 namespace scalebench {
 
+/// The place of that host, or rank, in a vector.
+inline std::size_t index_of(int number) { return static_cast<std::size_t>(number); }
+
 /// One direction between two hosts, numbered as the nodes of a Topology.
 struct Link {
   int from = 0;

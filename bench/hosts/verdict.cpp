@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
@@ -21,7 +20,7 @@ constexpr double kMoreOften = 3;
 constexpr std::size_t kFewestOfLinks = 3;
 constexpr double kSlowPair = 0.6;
 
-bool is_slow(const std::optional<double>& relative) { return relative && *relative < kSlow; }
+bool is_named(const HostVerdict& host) { return !host.why.empty(); }
 
 double share(int lost, int messages) {
   return messages == 0 ? 0.0 : static_cast<double>(lost) / messages;
@@ -36,10 +35,11 @@ double median_of_others(const std::vector<double>& of, std::size_t place) {
   return median_of(others);
 }
 
-void judge_links(std::vector<HostVerdict>& hosts, const std::vector<Link>& links) {
+/// What the links say of each host.
+void look_at_links(std::vector<HostVerdict>& hosts, const std::vector<Link>& links) {
   std::vector<double> sends(hosts.size()), receives(hosts.size());  // the fastest of each
   for (const Link& link : links) {
-    const auto from = static_cast<std::size_t>(link.from), to = static_cast<std::size_t>(link.to);
+    const std::size_t from = index_of(link.from), to = index_of(link.to);
     sends[from] = std::max(sends[from], link.bytes_per_second());
     receives[to] = std::max(receives[to], link.bytes_per_second());
     for (const std::size_t end : {from, to}) {
@@ -74,11 +74,11 @@ bool loses_messages(const std::vector<Link>& links, int host) {
 
 std::string of_link(const HostVerdict& host) {
   std::vector<std::string> words;
-  if (is_slow(host.send_relative)) {
-    words.push_back(fmt::format("sends {:.0f} %", 100 * *host.send_relative));
+  if (host.send_relative < kSlow) {
+    words.push_back(fmt::format("sends {:.0f} %", 100 * host.send_relative));
   }
-  if (is_slow(host.receive_relative)) {
-    words.push_back(fmt::format("receives {:.0f} %", 100 * *host.receive_relative));
+  if (host.receive_relative < kSlow) {
+    words.push_back(fmt::format("receives {:.0f} %", 100 * host.receive_relative));
   }
   return fmt::format("its link {} of the others' median (look at cable, port, driver)",
                      fmt::join(words, " and "));
@@ -94,102 +94,69 @@ std::string of_loss(const HostVerdict& host) {
       host.lost, host.messages, 1e3 * host.tail_seconds, again);
 }
 
-/// By link: its rate over the median of all, or NaN where one of its hosts is named, or where there
-/// are too few hosts to tell.
-std::vector<double> shares_of_free_pairs(const std::vector<Link>& links,
-                                         std::span<const HostVerdict> hosts) {
-  const auto is_free = [&](int host) {
-    return hosts[static_cast<std::size_t>(host)].fault == Fault::none;
-  };
+/// The first of the reasons that holds. `loses`: as loses_messages says.
+void accuse(HostVerdict& host, bool loses) {
+  if (host.compute_relative < kSlow) {
+    host.verdict = "processor";
+    host.why = fmt::format(
+        "its processor runs at {:.0f} % of the others' median (look at its clock, heat and other "
+        "programs)",
+        100 * host.compute_relative);
+  } else if (loses) {
+    host.verdict = "loss";
+    host.why = of_loss(host);
+  } else if (host.send_relative < kSlow || host.receive_relative < kSlow) {
+    host.verdict = "link";
+    host.why = of_link(host);
+  }
+}
+
+/// What is said of each link, none of whose hosts is named.
+std::vector<std::string> notes_of_pairs(const std::vector<Link>& links,
+                                        const std::vector<HostVerdict>& hosts,
+                                        const std::vector<std::string>& names) {
   std::vector<double> rates;
   for (const Link& link : links) rates.push_back(link.bytes_per_second());
   const double median = median_of(rates);
+  std::vector<std::string> notes(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
-    const bool counts =
-        hosts.size() >= kFewestOfLinks && is_free(links[i].from) && is_free(links[i].to);
-    rates[i] = counts ? rates[i] / median : std::nan("");
+    const Link& link = links[i];
+    const std::size_t from = index_of(link.from), to = index_of(link.to);
+    if (is_named(hosts[from]) || is_named(hosts[to])) continue;
+    std::vector<std::string> words;
+    if (hosts.size() >= kFewestOfLinks && rates[i] / median < kSlowPair) {
+      words.push_back(fmt::format("{} sends to {} at {:.0f} % of the median of all pairs",
+                                  names[from], names[to], 100 * rates[i] / median));
+    }
+    const Link& back = *std::ranges::find_if(
+        links, [&](const Link& other) { return other.from == link.to && other.to == link.from; });
+    const int lost = link.lost() + back.lost(), messages = link.messages + back.messages;
+    if (from < to && lost >= kFewestLost && share(lost, messages) >= kLostShare) {
+      words.push_back(fmt::format("messages between {} and {} are lost or late: {} of {}",
+                                  names[from], names[to], lost, messages));
+    }
+    notes[i] = fmt::format("{}", fmt::join(words, "; "));
   }
-  return rates;
+  return notes;
 }
 
 }  // namespace
 
-std::string_view name_of(Fault fault) {
-  constexpr std::array<std::string_view, 4> kNames{"none", "processor", "loss", "link"};
-  return kNames.at(static_cast<std::size_t>(fault));
-}
-
-std::string HostVerdict::why() const {
-  switch (fault) {
-    case Fault::none:
-      return "";
-    case Fault::processor:
-      return fmt::format(
-          "its processor runs at {:.0f} % of the others' median (look at its clock, heat and other "
-          "programs)",
-          100 * compute_relative.value());
-    case Fault::loss:
-      return of_loss(*this);
-    case Fault::link:
-      return of_link(*this);
-  }
-  return "";
-}
-
-std::vector<HostVerdict> judge_hosts(const std::vector<Link>& links,
-                                     const std::vector<double>& compute_seconds) {
+Verdicts judge_hosts(const std::vector<Link>& links, const std::vector<double>& compute_seconds,
+                     const std::vector<std::string>& names) {
   std::vector<HostVerdict> hosts(compute_seconds.size());
   if (hosts.size() < 2) return {};
+  look_at_links(hosts, links);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    hosts[i].host = static_cast<int>(i);
     hosts[i].compute_relative = median_of_others(compute_seconds, i) / compute_seconds[i];
-    if (is_slow(hosts[i].compute_relative)) hosts[i].fault = Fault::processor;
+    accuse(hosts[i], loses_messages(links, static_cast<int>(i)));
   }
-  judge_links(hosts, links);
-  for (HostVerdict& host : hosts) {
-    if (host.fault != Fault::none) continue;
-    const bool slow = is_slow(host.send_relative) || is_slow(host.receive_relative);
-    host.fault = loses_messages(links, host.host) ? Fault::loss : slow ? Fault::link : Fault::none;
-  }
-  return hosts;
-}
-
-bool in_doubt(const std::vector<Link>& links, std::span<const HostVerdict> hosts) {
-  const auto is_suspect = [](const HostVerdict& one) {
-    return one.fault != Fault::none || one.lost > 0;
-  };
-  return std::ranges::any_of(hosts, is_suspect) ||
-         std::ranges::any_of(shares_of_free_pairs(links, hosts),
-                             [](double share) { return share < kSlowPair; });
-}
-
-std::vector<std::string> notes_of_pairs(const std::vector<Link>& links,
-                                        std::span<const HostVerdict> hosts,
-                                        const std::vector<std::string>& names) {
-  const auto of = [](int host) { return static_cast<std::size_t>(host); };
-  const std::vector<double> shares = shares_of_free_pairs(links, hosts);
-  std::vector<std::string> notes;
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    const Link& link = links[i];
-    std::vector<std::string> words;
-    if (shares[i] < kSlowPair) {
-      words.push_back(fmt::format("{} sends to {} at {:.0f} % of the median of all pairs",
-                                  names[of(link.from)], names[of(link.to)], 100 * shares[i]));
-    }
-    const bool named =
-        hosts[of(link.from)].fault != Fault::none || hosts[of(link.to)].fault != Fault::none;
-    const auto back = std::ranges::find_if(
-        links, [&](const Link& other) { return other.from == link.to && other.to == link.from; });
-    const int lost = link.lost() + (back == links.end() ? 0 : back->lost());
-    const int messages = link.messages + (back == links.end() ? 0 : back->messages);
-    if (!named && link.from < link.to && lost >= kFewestLost &&
-        share(lost, messages) >= kLostShare) {
-      words.push_back(fmt::format("messages between {} and {} are lost or late: {} of {}",
-                                  names[of(link.from)], names[of(link.to)], lost, messages));
-    }
-    notes.push_back(fmt::format("{}", fmt::join(words, "; ")));
-  }
-  return notes;
+  Verdicts found{hosts, notes_of_pairs(links, hosts, names)};
+  const auto is_odd = [](const HostVerdict& one) { return is_named(one) || one.lost > 0; };
+  found.in_doubt =
+      std::ranges::any_of(hosts, is_odd) ||
+      std::ranges::any_of(found.of_links, [](const auto& note) { return !note.empty(); });
+  return found;
 }
 
 }  // namespace scalebench

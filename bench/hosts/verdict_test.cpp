@@ -51,22 +51,23 @@ struct Hosts {
     return *this;
   }
 
-  std::vector<HostVerdict> verdicts() const { return judge_hosts(links, compute); }
+  Verdicts verdicts() const { return judge_hosts(links, compute, {"a", "b", "c", "d", "e", "f"}); }
   /// "2 link 3 loss", by number.
   std::string named() const {
     std::string text;
-    for (const HostVerdict& one : verdicts()) {
-      if (one.fault == Fault::none) continue;
-      text += std::to_string(one.host) + " " + std::string(name_of(one.fault)) + " ";
+    const std::vector<HostVerdict> hosts = verdicts().hosts;
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      if (hosts[i].verdict != "none") text += std::to_string(i) + " " + hosts[i].verdict + " ";
     }
     return text;
   }
-  bool doubted() const { return in_doubt(links, verdicts()); }
-  std::string why(int host) const { return verdicts().at(static_cast<std::size_t>(host)).why(); }
+  bool doubted() const { return verdicts().in_doubt; }
+  std::string why(int host) const {
+    return verdicts().hosts.at(static_cast<std::size_t>(host)).why;
+  }
   std::string pairs() const {
     std::string text;
-    for (const std::string& note :
-         notes_of_pairs(links, verdicts(), {"a", "b", "c", "d", "e", "f"})) {
+    for (const std::string& note : verdicts().of_links) {
       if (!note.empty()) text += (text.empty() ? "" : "; ") + note;
     }
     return text;
@@ -90,7 +91,7 @@ TEST(Verdict, NamesNobodyAmongEquals) {
     EXPECT_EQ(Hosts(hosts).pairs(), "");
     EXPECT_FALSE(Hosts(hosts).doubted());
   }
-  EXPECT_THAT(Hosts(1).verdicts(), IsEmpty());
+  EXPECT_THAT(Hosts(1).verdicts().hosts, IsEmpty());
 }
 
 TEST(Verdict, NamesTheSlowLinkAndNotItsPartners) {
@@ -201,10 +202,10 @@ TEST(Verdict, OfTwoHostsNeitherLinkIsToBlame) {
         return 4;
       });
   EXPECT_EQ(found.named(), "");
-  for (const HostVerdict& one : found.verdicts()) {
-    EXPECT_FALSE(one.send_relative);
-    EXPECT_FALSE(one.receive_relative);
-    EXPECT_TRUE(one.compute_relative);
+  for (const HostVerdict& one : found.verdicts().hosts) {
+    EXPECT_TRUE(std::isnan(one.send_relative));
+    EXPECT_TRUE(std::isnan(one.receive_relative));
+    EXPECT_DOUBLE_EQ(one.compute_relative, 1);
   }
   EXPECT_EQ(found.pairs(), "messages between a and b are lost or late: 8 of 80");
 }
