@@ -25,6 +25,7 @@ struct CollectiveRun {
   int first_group = 0;
   bool is_never_cut = false;  // the list of devices: nobody posts a part of it
   bool are_several = false;   // runs of one rank each, side by side
+  bool has_head = false;      // of a table: what follows should be its rows
   TableHints hints = {};
   std::vector<PrintedRow> rows = {};
   bool ended = false;        // by the lines that stand below a whole table

@@ -128,6 +128,12 @@ TEST(NcclTests, ReadsIterationColumnsAndTimestamps) {
            "201.0 270.0 260.0 2.00 2026-01-02 03:04:05\n");
   EXPECT_THAT(file.findings, IsEmpty());
   EXPECT_THAT(only_case(file, 1).seconds, ElementsAre(207.2 / 1e6));
+  // Of one placement the columns of single operations could be those of another.
+  const ImportedFile one =
+      read(kMethod + kDevices +
+           "1048576 262144 float sum 203.2 5.16 7.74 0 200.1 260.2 250.0 3.10\n" + kFoot);
+  EXPECT_THAT(one.findings, IsEmpty());
+  EXPECT_THAT(only_case(one, 0).seconds, ElementsAre(203.2 / 1e6));
 }
 
 TEST(NcclTests, MakesALaunchOfEachRunAndPassesOverWhatStandsBetween) {

@@ -45,35 +45,18 @@ struct Place {
 };
 using Layout = std::vector<Place>;
 
-/// As the head has them; empty where it does not.
-Layout layout_of(const std::vector<std::string>& head) {
-  Layout layout;
-  for (std::size_t i = 0; i < head.size(); ++i) {
-    const std::string_view name = head[i];
-    if (name == "time" || name == "cputime") layout.push_back({i, 0, 0, {}});
-    if (layout.empty()) continue;
-    if (name == "algbw") layout.back().algbw = i;
-    if (name == "busbw") layout.back().busbw = i;
-    if (name == "#wrong" || name == "wrong" || name == "error" || name == "res") {
-      layout.back().wrong = i;
-    }
-  }
-  std::erase_if(layout, [](const Place& place) { return place.algbw == 0 || place.busbw == 0; });
-  return layout.size() > 2 ? Layout() : layout;
-}
-
-/// All that so many cells may be: a root, and three or four of each of one or two placements.
+/// All that so many cells may be: a root, and of each of one or two placements three or more, of
+/// which the fourth is wrong elements and others are of single operations.
 std::vector<Layout> layouts_of(std::size_t cells) {
   std::vector<Layout> layouts;
-  for (std::size_t root = 0; root <= 1; ++root) {
-    for (std::size_t width = 3; width <= 4; ++width) {
-      for (std::size_t places = 1; places <= 2; ++places) {
-        if (root + width * places != cells) continue;
-        Layout& layout = layouts.emplace_back();
-        for (std::size_t at = root; at < cells; at += width) {
-          layout.push_back({at, at + 1, at + 2, {}});
-          if (width == 4) layout.back().wrong = at + 3;
-        }
+  for (const std::size_t places : {2U, 1U}) {
+    for (const std::size_t root : {0U, 1U}) {
+      const std::size_t width = cells < root ? 0 : (cells - root) / places;
+      if (width < 3 || root + width * places != cells) continue;
+      Layout& layout = layouts.emplace_back();
+      for (std::size_t at = root; at < cells; at += width) {
+        layout.push_back({at, at + 1, at + 2, {}});
+        if (width > 3) layout.back().wrong = at + 3;
       }
     }
   }
@@ -112,7 +95,8 @@ std::vector<Printed> numbers_in(const std::vector<const PrintedRow*>& rows, cons
   return found;
 }
 
-/// A layout with the unit of its times, and how many of its numbers agree.
+/// A layout with the unit of its times, and how many of its numbers agree: of two with as many that
+/// of which fewer do not.
 struct Reading {
   Layout layout;
   double per_second = 1e6;  // of its times' unit
@@ -120,18 +104,16 @@ struct Reading {
   std::size_t agree = 0;
 };
 
-Reading best_reading(const std::vector<const PrintedRow*>& rows, const TableHints& hints) {
-  const std::size_t cells = rows.front()->cells.size();
-  std::vector<Layout> layouts;
-  if (hints.head.size() == cells) layouts.push_back(layout_of(hints.head));
-  std::ranges::move(layouts_of(cells), std::back_inserter(layouts));
+Reading best_reading(const std::vector<const PrintedRow*>& rows) {
   Reading best;
-  for (const Layout& layout : layouts) {
+  for (const Layout& layout : layouts_of(rows.front()->cells.size())) {
     const std::vector<Printed> numbers = numbers_in(rows, layout);
     for (const double unit : {1e6, 1e3, 1.0}) {
       const auto agree = static_cast<std::size_t>(
           std::ranges::count_if(numbers, [&](const Printed& one) { return one.has_unit(unit); }));
-      if (agree > best.agree) best = {layout, unit, numbers, agree};
+      const bool is_better =
+          agree > best.agree || (agree == best.agree && numbers.size() < best.numbers.size());
+      if (agree > 0 && is_better) best = {layout, unit, numbers, agree};
     }
   }
   return best;
@@ -372,7 +354,7 @@ ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hint
   const auto find = [&](const PrintedRow& row, std::string what) {
     table.findings.push_back({row.line, std::move(what)});
   };
-  const Reading reading = best_reading(whole, hints);
+  const Reading reading = best_reading(whole);
   if (reading.agree == 0) {
     find(*whole.front(), fmt::format("size {} and the numbers {} agree in no way: no time has a "
                                      "bandwidth that follows from it; the table is left out",

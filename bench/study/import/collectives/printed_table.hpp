@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of sizes, times and bandwidths, told by its numbers: which of them are times, in which
-// unit, and of which collective on how many ranks they are. Names in its head are a hint alone.
+// unit, and of which collective on how many ranks they are; the names in its head do not count.
 // Values in, answers out.
 #pragma once
 
@@ -44,7 +44,6 @@ struct PrintedResult {
 
 /// What is known of a table beside its rows.
 struct TableHints {
-  std::vector<std::string> head;  // of the columns behind size, count, type and redop
   bool in_place_first = false, in_place_only = false;
   std::optional<int> ranks;   // by a list of devices in which none is missing, or by the user
   bool is_allreduce = false;  // by its name

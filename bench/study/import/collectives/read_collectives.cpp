@@ -203,8 +203,7 @@ class Reader {
       if (holds(line.text, "FAILED")) run_.fails_at = line.number;
     } else if (std::optional<PrintedRow> row = row_in(line)) {
       run_.rows.push_back(std::move(*row));
-    } else if (!run_.hints.head.empty() && words.size() > 2 && is_count(words[0]) &&
-               is_count(words[1])) {
+    } else if (run_.has_head && words.size() > 2 && is_count(words[0]) && is_count(words[1])) {
       result_.findings.push_back(
           {line.number, fmt::format("{} words are no row of the table above", words.size())});
     } else {
@@ -300,14 +299,7 @@ class Reader {
       run_.hints.in_place_only = out == std::string_view::npos;
     }
     if (std::ranges::find(words, "busbw") == words.end()) return names_places;
-    static const std::set<std::string_view> kBefore{"count", "N",  "type",
-                                                    "redop", "op", "timestamp"};
-    auto first =
-        std::ranges::find_if(words, [](auto word) { return word == "count" || word == "N"; });
-    run_.hints.head.clear();
-    for (; first != words.end(); ++first) {
-      if (!kBefore.contains(*first)) run_.hints.head.emplace_back(*first);
-    }
+    run_.has_head = true;
     understood(line.number, "the head of a table");
     return true;
   }
