@@ -139,11 +139,14 @@ std::span<const Unit> units_of(std::string_view column) {
   return {};
 }
 
-bool is(const ResultRow& row, const Schema& schema) { return row.schema().file == schema.file; }
-
-std::optional<double> positive(double value) {
-  if (std::isfinite(value) && value > 0) return value;
-  return std::nullopt;
+/// What a rate needs beside it to give a time.
+std::string_view needed_for_seconds(const Schema& schema) {
+  if (schema.file == epoch_schema().file) return "samples (the images of one epoch)";
+  if (schema.file == throughput_schema().file) {
+    return "batch (images of one rank in one step) and ranks";
+  }
+  if (schema.file == kernels_schema().file) return "bytes";
+  return "size_bytes and several ranks";
 }
 
 }  // namespace
@@ -174,36 +177,28 @@ double unit_factor(std::string_view place, std::string_view column, std::string_
   fail<UsageError>("{}: {}", place, unknown_name("unit", unit, valid));
 }
 
-std::optional<double> seconds_behind(const ResultRow& row, std::string_view column, double value) {
-  if (column == "seconds") return value;
-  if (column == "algbw_gb_per_s") return positive(number_in(row, "size_bytes") / value * 1e-9);
-  if (column == "busbw_gb_per_s") {
+double seconds_behind(std::string_view place, const ResultRow& row, std::string_view column,
+                      double value) {
+  const double ranks = number_in(row, "ranks"), bytes = number_in(row, "size_bytes");
+  double seconds = 0;
+  if (column == "seconds") {
+    seconds = value;
+  } else if (column == "algbw_gb_per_s") {
+    seconds = bytes / value * 1e-9;
+  } else if (column == "busbw_gb_per_s") {
     // The time at which this many bytes have that busbw: both bandwidths go as 1/seconds.
-    const double ranks = number_in(row, "ranks");
-    if (!(ranks >= 1 && ranks <= static_cast<double>(kMostRanks))) return std::nullopt;
-    return positive(busbw_gb_per_s(number_in(row, "size_bytes"), value, static_cast<int>(ranks)));
+    const bool is_known = ranks >= 1 && ranks <= static_cast<double>(kMostRanks);
+    seconds = is_known ? busbw_gb_per_s(bytes, value, static_cast<int>(ranks)) : 0;
+  } else if (column == "gb_per_s") {
+    seconds = number_in(row, "bytes") / value * 1e-9;
+  } else if (row.schema().file == epoch_schema().file) {
+    seconds = number_in(row, "samples") / value;
+  } else {
+    seconds = number_in(row, "batch") * (row.get("rank") == "all" ? ranks : 1) / value;
   }
-  if (column == "gb_per_s") return positive(number_in(row, "bytes") / value * 1e-9);
-  if (is(row, epoch_schema())) return positive(number_in(row, "samples") / value);
-  const double steps = row.get("rank") == "all" ? number_in(row, "ranks") : 1;
-  return positive(number_in(row, "batch") * steps / value);
-}
-
-double required_seconds(std::string_view place, const ResultRow& row, std::string_view column,
-                        double value) {
-  const std::optional<double> seconds = seconds_behind(row, column, value);
-  if (seconds) return *seconds;
+  if (std::isfinite(seconds) && seconds > 0) return seconds;
   fail<UsageError>("{}: {} gives no time without {}; add --set", place, column,
                    needed_for_seconds(row.schema()));
-}
-
-std::string_view needed_for_seconds(const Schema& schema) {
-  if (schema.file == epoch_schema().file) return "samples (the images of one epoch)";
-  if (schema.file == throughput_schema().file) {
-    return "batch (images of one rank in one step) and ranks";
-  }
-  if (schema.file == kernels_schema().file) return "bytes";
-  return "size_bytes and several ranks";
 }
 
 }  // namespace scalebench

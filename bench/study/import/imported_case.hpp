@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,15 +78,9 @@ bool carries_values(const Schema& schema, std::string_view column);
 /// ("seconds", "us"). An empty unit is that of the name. Throws UsageError, beginning with `place`.
 double unit_factor(std::string_view place, std::string_view column, std::string_view unit);
 
-/// The seconds of one operation, step or epoch of the case `row` behind `value` of `column`;
-/// nothing where the row does not say of how many bytes or images.
-std::optional<double> seconds_behind(const ResultRow& row, std::string_view column, double value);
-
-/// The same; throws UsageError, beginning with `place`, with what it lacks.
-double required_seconds(std::string_view place, const ResultRow& row, std::string_view column,
-                        double value);
-
-/// What seconds_behind needs beside the value, for a message: "samples (images of an epoch)".
-std::string_view needed_for_seconds(const Schema& schema);
+/// The seconds of one operation, step or epoch of the case `row` behind `value` of `column`. Throws
+/// UsageError, beginning with `place`, where the row does not say of how many bytes or images.
+double seconds_behind(std::string_view place, const ResultRow& row, std::string_view column,
+                      double value);
 
 }  // namespace scalebench

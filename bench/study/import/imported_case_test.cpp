@@ -27,13 +27,14 @@ TEST(ValueColumn, ConvertsUnitsAndRefusesAmbiguousOnes) {
 TEST(ValueColumn, FindsTheTimeBehindARate) {
   ResultRow allreduce(allreduce_schema());
   allreduce.set("size_bytes", 1'000'000).set("ranks", 4);
-  EXPECT_DOUBLE_EQ(*seconds_behind(allreduce, "algbw_gb_per_s", 2), 0.0005);
-  EXPECT_DOUBLE_EQ(*seconds_behind(allreduce, "busbw_gb_per_s", 3), 0.0005);
-  EXPECT_FALSE(seconds_behind(ResultRow(allreduce).set("ranks", "1e300"), "busbw_gb_per_s", 3));
+  EXPECT_DOUBLE_EQ(seconds_behind("a", allreduce, "algbw_gb_per_s", 2), 0.0005);
+  EXPECT_DOUBLE_EQ(seconds_behind("a", allreduce, "busbw_gb_per_s", 3), 0.0005);
+  EXPECT_THROW(seconds_behind("a", ResultRow(allreduce).set("ranks", "1e300"), "busbw_gb_per_s", 3),
+               UsageError);
   ResultRow step(throughput_schema());
   step.set("batch", 32).set("ranks", 4).set("rank", "all");
-  EXPECT_DOUBLE_EQ(*seconds_behind(step, "images_per_s", 1280), 0.1);
-  EXPECT_FALSE(seconds_behind(ResultRow(epoch_schema()), "images_per_s", 100));
+  EXPECT_DOUBLE_EQ(seconds_behind("a", step, "images_per_s", 1280), 0.1);
+  EXPECT_THROW(seconds_behind("a", ResultRow(epoch_schema()), "images_per_s", 100), UsageError);
 }
 
 TEST(Settings, TakesOneValueOrOneForEachFile) {

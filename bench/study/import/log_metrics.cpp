@@ -226,18 +226,9 @@ class LogReader {
       return;
     }
     if (is_epoch(schema_) && column == "seconds") compare_with_names(found.numbers.size());
-    if (column != "images_per_s" || seconds_behind(one.row, column, 1)) {
-      for (const double value : found.numbers) {
-        one.seconds.push_back(required_seconds(file_, one.row, column, value));
-      }
-      return;
+    for (const double value : found.numbers) {
+      one.seconds.push_back(seconds_behind(file_, one.row, column, value));
     }
-    const std::string_view needed = needed_for_seconds(schema_);
-    one.row.set("note", fmt::format("no time: {:g} images/s, and the log does not say {}",
-                                    median_of(found.numbers), needed));
-    result_.remarks.push_back(fmt::format(
-        "{}: images_per_s gives no time without {}, so nothing can be compared; add --set", file_,
-        needed));
   }
 
   const std::string& file_;

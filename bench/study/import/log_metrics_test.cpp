@@ -93,11 +93,11 @@ TEST(LogMetrics, MakesTimesOfRatesWhereTheWorkIsKnown) {
       read(log, {"images_per_s=([0-9.]+) img/sec"},
            {{"batch", "32"}, {"ranks", "2"}, {"model", "m"}}, throughput_schema());
   EXPECT_THAT(only_case(steps).seconds, ElementsAre(0.2, 0.1));
-  const ImportedFile unknown = read(log, {"images_per_s=([0-9.]+) img/sec"}, {{"ranks", "2"}});
-  EXPECT_THAT(only_case(unknown).seconds, IsEmpty());
-  EXPECT_THAT(only_case(unknown).row.get("note"), HasSubstr("no time: 480 images/s, and"));
-  ASSERT_EQ(unknown.remarks.size(), 1U);
-  EXPECT_THAT(unknown.remarks[0], HasSubstr("no time without samples"));
+  EXPECT_EQ(message_of<UsageError>([&] {
+              read(log, {"images_per_s=([0-9.]+) img/sec"}, {{"ranks", "2"}});
+            }),
+            "train.log: images_per_s gives no time without samples (the images of one epoch); add "
+            "--set");
 }
 
 TEST(LogMetrics, SaysWhichMetricWasNeverFound) {

@@ -228,7 +228,7 @@ class MappedCsv {
     if (!number && !says_none(text)) refuse(row, carrier, no_number(carrier.theirs, text));
     if (number && *number > 0) {
       const std::string place = fmt::format("{}:{}", file_, table_.line(row));
-      one.seconds = {required_seconds(place, one.row, carrier.ours, *number * carrier.factor)};
+      one.seconds = {seconds_behind(place, one.row, carrier.ours, *number * carrier.factor)};
       return;
     }
     one.row.set("status", "failed");

@@ -348,7 +348,7 @@ class PresetReader {
     if (!has_rates())
       fail<UsageError>("{}: {} says no steps; leave --bench out", file_, preset_.name);
     for (const double rate : rates_of_all(one.row)) {
-      one.seconds.push_back(required_seconds(file_, one.row, "images_per_s", rate));
+      one.seconds.push_back(seconds_behind(file_, one.row, "images_per_s", rate));
     }
   }
 

@@ -105,18 +105,16 @@ ImportedFile read_published(const std::filesystem::path& catalog, const std::str
   for (const std::size_t row : rows_for(table, name, *bench)) {
     ImportedCase one = case_of(table, row, schema, settings, name);
     const double number = number_of(table, row, *bench);
-    const std::optional<double> seconds = seconds_behind(one.row, bench->ours, number);
-    if (seconds) {
-      one.seconds = {*seconds};
-    } else if (schema.file == throughput_schema().file) {
+    try {
+      const std::string place = fmt::format("N = {}", table.text(row, "gpus"));
+      one.seconds = {seconds_behind(place, one.row, bench->ours, number)};
+    } catch (const UsageError& error) {
+      if (schema.file != throughput_schema().file) {
+        file.findings.push_back({table.line(row), error.what()});
+        continue;
+      }
       one.row.set("images_per_s", number);
       one.row.add_note("no time: no batch is published");
-    } else {
-      file.findings.push_back(
-          {table.line(row), fmt::format("N = {}: no time without size_bytes; add --set "
-                                        "size_bytes=...",
-                                        table.text(row, "gpus"))});
-      continue;
     }
     sources.insert(table.text(row, "source"));
     if (!table.text(row, "date").empty()) dates.insert(table.text(row, "date"));

@@ -67,7 +67,7 @@ TEST(Published, BandwidthsNeedTheirSize) {
   EXPECT_EQ(file.launches.at(0).cases.size(), 4U);
   const ImportedCase one = file.launches[0].cases.at(0);
   EXPECT_NEAR(one.seconds.at(0), 1073741824 / 230.8e9 * 2 * 7 / 8, 1e-9);
-  EXPECT_THAT(read("busbw_hgx").findings.at(0).what, HasSubstr("no time without size_bytes"));
+  EXPECT_THAT(read("busbw_hgx").findings.at(0).what, HasSubstr("gives no time without size_bytes"));
 }
 
 TEST(Published, NamesAreRefusedInOneLine) {
