@@ -105,8 +105,8 @@ ImportedFile read_published(const std::filesystem::path& catalog, const std::str
                             const Schema& schema, const Settings& settings);
 
 // Another suite's CSV file, by a map of its columns: a row is one value of a case. The map is a
-// TOML file that names, for our columns, theirs with their units, what is the same in every row,
-// and which rows to take. results/README.md shows one.
+// TOML file that names, for our columns, theirs with their units, and which rows to take.
+// docs/import.md shows one. What is the same in every row is --set.
 
 struct MappedColumn {
   std::string ours;    // a column of the case file, a value column, or "launch"
@@ -118,7 +118,6 @@ struct MappedColumn {
 struct CsvMap {
   const Schema* schema = nullptr;  // of the case file that the rows become
   std::vector<MappedColumn> columns;
-  Settings constants;
   std::vector<std::pair<std::string, std::vector<std::string>>> filter;  // their column: its texts
 };
 

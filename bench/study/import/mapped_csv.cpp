@@ -25,13 +25,6 @@ std::vector<std::string_view> benches() {
   return names;
 }
 
-bool known(TomlReader& reader, const toml::node& node, std::string_view column,
-           const std::vector<std::string_view>& valid) {
-  if (std::ranges::find(valid, column) != valid.end()) return true;
-  reader.complain(node, unknown_name("column", column, valid));
-  return false;
-}
-
 /// ours = "theirs" or ours = { column = "theirs", unit = "us", names = { "theirs" = "ours" } }.
 void read_column(TomlReader& reader, const toml::table& columns, std::string_view ours,
                  const toml::node& node, CsvMap& map) {
@@ -63,29 +56,16 @@ void read_columns(TomlReader& reader, const toml::table& columns, CsvMap& map) {
   valid.push_back(kLaunch);
   int carriers = 0;
   for (const auto& [key, node] : columns) {
-    if (!known(reader, node, key.str(), valid)) continue;
+    if (std::ranges::find(valid, key.str()) == valid.end()) {
+      reader.complain(node, unknown_name("column", key.str(), valid));
+      continue;
+    }
     carriers += carries_values(*map.schema, key.str()) ? 1 : 0;
     read_column(reader, columns, key.str(), node, map);
   }
   if (carriers != 1) {
     reader.complain(columns, fmt::format("exactly one column holds the values; valid: {}",
                                          fmt::join(values, ", ")));
-  }
-}
-
-void read_constants(TomlReader& reader, const toml::table& constants, CsvMap& map) {
-  const std::vector<std::string_view> valid = describing_columns(*map.schema);
-  for (const auto& [key, node] : constants) {
-    if (!known(reader, node, key.str(), valid)) continue;
-    const auto number = node.value<std::int64_t>();
-    std::string value = number && node.is_integer() ? std::to_string(*number) : "";
-    if (value.empty()) reader.text(constants, key.str(), value);
-    try {
-      require_value("[constants]", key.str(), value);
-      map.constants.emplace_back(key.str(), value);
-    } catch (const UsageError& error) {
-      reader.complain(node, error.what());
-    }
   }
 }
 
@@ -114,15 +94,12 @@ CsvMap read_csv_map(const std::filesystem::path& path) {
   reader.choice(root, "bench", bench, benches());
   reader.required(root, "bench");
   const toml::table* columns = reader.table(root, "columns");
-  const toml::table* constants = reader.table(root, "constants");
   const toml::table* filter = reader.table(root, "filter");
   reader.required(root, "columns");
   reader.no_other_keys(root);
-  const std::vector<std::string_view> names = benches();
-  if (std::ranges::find(names, bench) == names.end()) reader.throw_complaints();
+  reader.throw_complaints();
   map.schema = &schema_of_bench(bench);
-  if (columns != nullptr) read_columns(reader, *columns, map);
-  if (constants != nullptr) read_constants(reader, *constants, map);
+  read_columns(reader, *columns, map);
   if (filter != nullptr) read_filter(reader, *filter, map);
   reader.throw_complaints();
   return map;
@@ -215,7 +192,6 @@ class MappedCsv {
         describe(row, column, one.row);
       }
     }
-    apply(map_.constants, one.row, file_);
     apply(settings_, one.row, file_);
     set_value(row, *carrier, one);
     launch_of(launch).cases.push_back(one);
