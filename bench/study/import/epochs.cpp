@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -85,6 +86,23 @@ void require_possible(const ImportedCase& one, const std::string& file) {
       "many of "
       "them, or --bench throughput",
       file, seconds, one.row.get("samples"), rate, fastest);
+}
+
+std::string check_states(ImportedCase& one) {
+  constexpr std::array<const char*, 2> kMustBeThere{"compute_seconds", "transfer_seconds"};
+  constexpr std::array<const char*, 2> kMayBeThere{"input_seconds", "evaluation_seconds"};
+  double parts = 0;
+  for (const char* const state : kMustBeThere) parts += number_in(one.row, state);
+  if (one.seconds.empty() || std::isnan(parts)) return "";
+  for (const char* const state : kMayBeThere) {
+    set_where_empty(one.row, state, "0");
+    parts += number_in(one.row, state);
+  }
+  const double mean = summarise(one.seconds).mean;
+  constexpr double kRounding = 0.01;  // of what a log prints
+  if (parts <= (1 + kRounding) * mean) return "";
+  for (const char* const state : kMustBeThere) one.row.set(state, "");
+  return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
 }
 
 }  // namespace scalebench

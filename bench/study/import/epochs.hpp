@@ -23,4 +23,9 @@ void complete_training(ResultRow& row);
 /// second than any device can.
 void require_possible(const ImportedCase& one, const std::string& file);
 
+/// Whether the states that a log tells are those of an epoch: computing, the reduction that nothing
+/// hides (transfer), and input and evaluation, which are none where it does not tell them. Takes
+/// them out where they cannot be, and returns why; else nothing.
+std::string check_states(ImportedCase& one);
+
 }  // namespace scalebench

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,25 +59,16 @@ ImportedFile read_collectives(std::string_view text, const std::string& file,
 // first group. Several matches of the column that carries the values are samples (steps, epochs) in
 // their order.
 
-struct LogMetric {
-  std::string column;
-  double factor = 1;        // from the log's unit to ours
-  bool per_second = false;  // the log has how many a second, and ours are seconds
-  double steps =
-      0;  // the values are steps, and so many make an epoch; 0: they are what rows are of
-  std::string expression;
-  std::optional<LinePattern> pattern;
-};
-
 /// "column=expression" or "column:unit=expression", as "seconds:ms=step took ([0-9.]+)" in the
 /// syntax of LinePattern; behind seconds of epochs " *STEPS". Throws UsageError for an unknown
-/// column or unit, one named twice, a bad expression and one without a group.
-std::vector<LogMetric> parse_metrics(const std::vector<std::string>& texts, const Schema& schema);
+/// column or unit, one named twice, a bad expression and one without a group. The preset has no
+/// name.
+Preset parse_metrics(const std::vector<std::string>& texts, const Schema& schema);
 
 /// One launch with one case. A metric that is nowhere in the log, or not a number where it is,
 /// becomes a finding; of the metric that carries the values, also a failed case.
 ImportedFile read_log(std::string_view text, const std::string& file, const Schema& schema,
-                      const std::vector<LogMetric>& metrics, const Settings& settings);
+                      const Preset& metrics, const Settings& settings);
 
 // The logs of well-known training programs, without an expression: each a table of
 // configs/presets.toml, with what its lines say.

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "bench/record/file.hpp"
-#include "bench/study/import/foreign_text.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
 
@@ -58,6 +57,27 @@ std::vector<Preset> read_presets(const std::filesystem::path& path) {
   }
   reader.throw_complaints();
   return presets;
+}
+
+const Said* said_in(const Line& line, std::string_view word) {
+  const auto found =
+      std::ranges::find_if(line, [&](const Said& said) { return said.pattern->says == word; });
+  return found == line.end() ? nullptr : &*found;
+}
+
+LogPatterns::LogPatterns(const Preset& preset) : is_preset_(!preset.name.empty()) {
+  for (const Pattern& pattern : preset.patterns) {
+    patterns_.emplace_back(&pattern, LinePattern(preset.name, pattern.expression));
+  }
+}
+
+Line LogPatterns::read(const ForeignLine& text) const {
+  Line line;
+  for (const auto& [pattern, expression] : patterns_) {
+    if (is_preset_ && said_in(line, pattern->says) != nullptr) continue;
+    if (const auto group = expression.first_group(text)) line.push_back({pattern, *group});
+  }
+  return line;
 }
 
 }  // namespace scalebench

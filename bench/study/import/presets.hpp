@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "bench/study/import/foreign_text.hpp"
 
 namespace scalebench {
 
@@ -17,9 +20,11 @@ inline constexpr std::string_view kSays =
     "samples";
 
 struct Pattern {
-  std::string says;  // one of kSays
+  std::string says;  // one of kSays; of --metric a column
   std::string expression;
-  double factor = 1;  // to seconds, or to a share
+  double factor = 1;        // to seconds, or to a share; of --metric to the column's unit
+  bool per_second = false;  // the log has how many a second, and ours are seconds
+  double steps = 0;         // the values are steps, and so many make an epoch; 0: they are epochs
 };
 
 struct Preset {
@@ -29,6 +34,30 @@ struct Preset {
   std::string sync;     // what exchanges the gradients of several ranks; empty: could be several
   std::string excerpt;  // some lines of such a log
   std::vector<Pattern> patterns;
+};
+
+/// What a line says by a pattern.
+struct Said {
+  const Pattern* pattern = nullptr;
+  std::string_view text;
+};
+using Line = std::vector<Said>;
+
+/// Null where the line does not say it.
+const Said* said_in(const Line& line, std::string_view word);
+
+class LogPatterns {
+ public:
+  /// `preset` outlives it.
+  explicit LogPatterns(const Preset& preset);
+
+  /// Of a preset an expression that stands first goes before others of its word; metrics of one
+  /// column are its parts.
+  Line read(const ForeignLine& text) const;
+
+ private:
+  bool is_preset_;
+  std::vector<std::pair<const Pattern*, LinePattern>> patterns_;
 };
 
 /// Throws UsageError `file:line:column: what` for a damaged file.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the logs of configs/presets.toml. Where no epoch's time is printed it is the mean step
-// times the epoch's steps, or its images over images a second; what a log does not hold is asked
-// for, never guessed.
+// Reads logs by patterns: those of configs/presets.toml, or a user's own (--metric). Where no
+// epoch's time is printed it is the mean step times the epoch's steps, or its images over images a
+// second; what a log does not hold is asked for, never guessed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,9 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 
+#include "bench/measure/statistics.hpp"
 #include "bench/study/import/epochs.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "bench/study/import/presets.hpp"
@@ -28,44 +30,15 @@ struct Says {
   std::string_view word;
 };
 
+constexpr Says kEpoch("epoch");
 constexpr Says kOfTime[]{"step_seconds", "mean_step_seconds", "epoch_seconds",
                          "images_per_s", "images_per_s_each", "images_per_s_so_far"};
 /// What is the same in the whole log, in columns of these names.
 constexpr Says kFacts[]{"model", "ranks", "batch", "global_batch", "samples"};
 
-struct Said {
-  std::string_view text;
-  double factor = 1;
-};
-/// What one line says, by words of kSays.
-using Line = std::map<std::string_view, Said>;
-
-class PresetLines {
- public:
-  explicit PresetLines(const Preset& preset) {
-    for (const Pattern& pattern : preset.patterns) {
-      patterns_.emplace_back(&pattern, LinePattern(preset.name, pattern.expression));
-    }
-  }
-
-  /// An expression that stands first in the table goes before others of its word.
-  Line read(const ForeignLine& text) const {
-    Line line;
-    for (const auto& [pattern, expression] : patterns_) {
-      if (line.contains(pattern->says)) continue;
-      if (const auto group = expression.first_group(text)) {
-        line[pattern->says] = {*group, pattern->factor};
-      }
-    }
-    return line;
-  }
-
- private:
-  std::vector<std::pair<const Pattern*, LinePattern>> patterns_;
-};
-
 bool has_time(const Line& line) {
-  return std::ranges::any_of(kOfTime, [&](Says says) { return line.contains(says.word); });
+  return std::ranges::any_of(kOfTime,
+                             [&](Says says) { return said_in(line, says.word) != nullptr; });
 }
 
 /// One epoch while it is read.
@@ -78,6 +51,7 @@ struct EpochSoFar {
   double unit_seconds = std::nan("");
   double printed_seconds = std::nan("");
   double accuracy = std::nan("");
+  std::vector<double> values;  // of a metric that is of steps
 
   /// Whether its mean is that of all its steps, but those after the last line that is printed.
   /// Where these could be many, something has to follow.
@@ -96,63 +70,116 @@ struct EpochSoFar {
   }
 };
 
-class PresetReader {
+/// What one metric found: numbers in our unit, in order.
+struct Found {
+  std::vector<double> numbers;
+  bool bad = false;  // it was no number somewhere
+};
+
+class LogReader {
  public:
-  PresetReader(const std::vector<Preset>& presets, const Preset& preset, const std::string& file,
-               const Schema& schema, const Settings& settings)
+  LogReader(std::span<const Preset> presets, const Preset& preset, const std::string& file,
+            const Schema& schema, const Settings& settings)
       : presets_(presets),
         preset_(preset),
         file_(file),
         schema_(schema),
         settings_(settings),
+        is_epoch_(schema.file == epoch_schema().file),
         lines_(preset) {}
 
   ImportedFile read(std::string_view text) && {
     const std::vector<ForeignLine> lines = lines_of(text, file_, result_.findings);
     for (const ForeignLine& line : lines) take(line);
-    if (!any_time_ && !lines.empty()) refuse(lines);
-    if (any_time_) add_case();
+    if (!is_own()) {
+      if (!any_time_ && !lines.empty()) refuse(lines);
+      if (any_time_) add_case();
+    } else {
+      for (const Pattern& metric : preset_.patterns) {
+        if (metric.says == kEpoch.word || found_.contains(&metric)) continue;
+        find(0, fmt::format("{}: no line matches '{}'", metric.says, metric.expression));
+      }
+      if (!found_.empty()) add_case();
+    }
     return std::move(result_);
   }
 
  private:
+  /// By metrics, not by a preset.
+  bool is_own() const { return preset_.name.empty(); }
+
   void find(std::size_t line, const std::string& what) { result_.findings.push_back({line, what}); }
 
   std::optional<std::string_view> text(Says says) const {
-    const auto found = line_.find(says.word);
-    return found == line_.end() ? std::nullopt : std::optional(found->second.text);
+    const Said* const said = said_in(line_, says.word);
+    return said == nullptr ? std::nullopt : std::optional(said->text);
   }
   /// NaN: the line does not say.
   double number(Says says) const {
-    const auto found = line_.find(says.word);
-    if (found == line_.end()) return std::nan("");
-    const Said& said = found->second;
-    return number_in_line(said.text, text_).value_or(std::nan("")) * said.factor;
+    const Said* const said = said_in(line_, says.word);
+    if (said == nullptr) return std::nan("");
+    return number_in_line(said->text, text_).value_or(std::nan("")) * said->pattern->factor;
   }
 
   void take(const ForeignLine& line) {
     text_ = line.text;
     line_ = lines_.read(line);
     if (line_.empty()) return;
+    if (text(kEpoch)) enter(std::string(*text(kEpoch)));
+    if (is_own()) {
+      for (const auto& [metric, text] : line_) {
+        if (metric->says != kEpoch.word) take_metric(*metric, text, line.number);
+      }
+      return;
+    }
     any_time_ |= has_time(line_);
-    for (const Says fact : kFacts) note(fact, line.number);
+    for (const Says fact : kFacts) {
+      if (text(fact)) note(fact.word, *text(fact), line.number);
+    }
     if (text("local_rank")) local_ranks_.emplace(*text("local_rank"));
-    if (text("epoch")) enter(std::string(*text("epoch")));
     if (epoch_ != nullptr) take_epoch(line.number);
     take_step();
   }
 
-  void note(Says fact, std::size_t line) {
-    const auto said = text(fact);
-    if (!said) return;
-    const auto [at, is_new] = facts_.emplace(fact.word, *said);
-    if (is_new || at->second == *said || !conflicts_.emplace(fact.word).second) return;
-    find(line, fmt::format("{}: the log says {} and {}", fact.word, at->second, *said));
+  void take_metric(const Pattern& metric, std::string_view text, std::size_t line) {
+    Found& found = found_[&metric];
+    const bool carries = carries_values(schema_, metric.says);
+    const bool is_measured =
+        carries || metric.says == "test_accuracy" || metric.says.ends_with("_seconds");
+    std::optional<double> number = number_in_line(text, text_);
+    if ((is_measured || metric.factor != 1) && (!number || (carries && *number <= 0))) {
+      found.bad = true;
+      find(line,
+           number ? fmt::format("{} is {}", metric.says, text) : no_number(metric.says, text));
+      return;
+    }
+    if (number) number = metric.per_second ? 1 / *number : *number * metric.factor;
+    const std::string value = number ? fmt::format("{}", *number) : std::string(text);
+    try {
+      require_value("", metric.says, value);
+    } catch (const UsageError& error) {
+      const bool percent = metric.says.ends_with("_accuracy") && metric.factor == 1;
+      fail<UsageError>(
+          "{}:{}{}{}", file_, line, error.what(),
+          percent ? fmt::format("; for percent write --metric '{}:%=...'", metric.says) : "");
+    }
+    if (!is_measured) return note(metric.says, value, line);
+    found.numbers.push_back(*number);
+    if (metric.steps <= 0) return;
+    if (epoch_ == nullptr) enter("");
+    epoch_->values.push_back(*number);
   }
 
-  /// Lines of several processes may be out of order by one epoch.
+  void note(std::string_view column, std::string_view value, std::size_t line) {
+    const auto [at, is_new] = facts_.emplace(column, value);
+    if (is_new || at->second == value || !conflicts_.emplace(column).second) return;
+    find(line, fmt::format("{}: the log says {} and {}", column, at->second, value));
+  }
+
+  /// Lines of several processes, which a preset tells apart, may be out of order by one epoch.
   void enter(const std::string& name) {
-    for (std::size_t back = 1; back <= 2 && back <= epochs_.size(); ++back) {
+    const std::size_t most = is_own() ? 1 : 2;
+    for (std::size_t back = 1; back <= std::min(most, epochs_.size()); ++back) {
       epoch_ = &epochs_[epochs_.size() - back];
       if (epoch_->name == name) return;
     }
@@ -214,11 +241,17 @@ class PresetReader {
 
   void add_case() {
     ImportedCase one{ResultRow(schema_), {}};
+    describe(one.row);
+    is_own() ? set_values(one) : set_epochs_or_steps(one);
+    if (one.seconds.empty() && !is_own()) return;
+    require_possible(one, file_);
+    result_.launches.emplace_back().cases.push_back(one);
+  }
+
+  void set_epochs_or_steps(ImportedCase& one) {
     ResultRow& row = one.row;
-    describe(row);
-    const bool epochs = schema_.file == epoch_schema().file;
-    std::vector<double> accuracies;
-    if (epochs) accuracies = add_whole_epochs(one);
+    if (!is_epoch_) return set_steps(one);
+    const std::vector<double> accuracies = add_whole_epochs(one);
     if (!accuracies.empty()) {
       add_accuracies(one, accuracies);
       const EpochSoFar& last = epochs_.back();
@@ -226,28 +259,91 @@ class PresetReader {
           epochs_, [](const EpochSoFar& epoch) { return !std::isnan(epoch.printed_seconds); });
       if (!printed) row.set("note", "mean step x steps of an epoch, without evaluation");
       compare_images(row, last.steps);
-    } else if (epochs && epochs_.empty()) {
-      set_seconds_of_rates(one);
-    } else if (!epochs) {
+    } else if (epochs_.empty()) {
       set_steps(one);
     }
-    if (one.seconds.empty()) return;
-    if (epochs) {
-      row.set("test_accuracy", accuracies.empty() ? accuracy_ : accuracies.back());
+    row.set("test_accuracy", accuracies.empty() ? accuracy_ : accuracies.back());
+  }
+
+  /// The values of the metric that carries them, and what other metrics say of them.
+  void set_values(ImportedCase& one) {
+    const Pattern& carrier = *std::ranges::find_if(preset_.patterns, [&](const Pattern& metric) {
+      return carries_values(schema_, metric.says);
+    });
+    const Found& found = found_[&carrier];
+    if (found.bad || found.numbers.empty()) {
+      one.row.set("status", "failed");
+      one.row.set("note", fmt::format("the log has no {} where it should", carrier.says));
+    } else if (carrier.steps > 0) {
+      one.seconds = epochs_of_steps(carrier.steps);
+      one.row.set("note", fmt::format("mean step x {:g} steps", carrier.steps));
+    } else {
+      if (is_epoch_ && carrier.says == "seconds") compare_with_names(found.numbers.size());
+      for (const double value : found.numbers) {
+        one.seconds.push_back(seconds_behind(file_, one.row, carrier.says, value));
+      }
     }
-    require_possible(one, file_);
-    result_.launches.emplace_back().cases.push_back(one);
+    if (!is_epoch_) return;
+    for (const Pattern& metric : preset_.patterns) {
+      if (metric.says == "test_accuracy") add_accuracies(one, found_[&metric].numbers);
+    }
+    if (const std::string problem = check_states(one); !problem.empty()) find(0, problem);
+  }
+
+  /// Of values that are steps, epochs: the mean of the steps of each epoch that the log names, or
+  /// of all, times the steps of an epoch.
+  std::vector<double> epochs_of_steps(double steps) {
+    std::size_t most = 0;
+    for (const EpochSoFar& epoch : epochs_) most = std::max(most, epoch.values.size());
+    std::vector<double> seconds;
+    for (const EpochSoFar& epoch : epochs_) {
+      if (epoch.values.empty()) continue;
+      if (epoch.values.size() < most) {
+        find(0, fmt::format("epoch {} has {} values and others {}: it does not count", epoch.name,
+                            epoch.values.size(), most));
+        continue;
+      }
+      seconds.push_back(summarise(epoch.values).mean * steps);
+    }
+    return seconds;
+  }
+
+  /// More epochs than the log names are no epochs.
+  void compare_with_names(std::size_t values) {
+    std::set<std::string> names;
+    for (const EpochSoFar& epoch : epochs_) names.insert(epoch.name);
+    if (names.empty() || values <= names.size()) return;
+    find(0,
+         fmt::format("{} values for {} epoch(s) that the log names; are these steps, or do several "
+                     "processes print? for steps write --metric 'seconds=... *STEPS' or --bench "
+                     "throughput",
+                     values, names.size()));
+  }
+
+  /// What metrics measure beside the values: the last accuracy, and the mean of each state, of
+  /// which several metrics are parts.
+  void describe_measured(ResultRow& row) {
+    for (const Pattern& metric : preset_.patterns) {
+      const std::vector<double>& numbers = found_[&metric].numbers;
+      if (numbers.empty() || carries_values(schema_, metric.says)) continue;
+      if (metric.says == "test_accuracy") {
+        row.set(metric.says, numbers.back());
+      } else {
+        const double others = row.get(metric.says).empty() ? 0 : number_in(row, metric.says);
+        row.set(metric.says, others + summarise(numbers).mean);
+      }
+    }
   }
 
   /// What the log says of the training, what the user adds, and what follows from both.
   void describe(ResultRow& row) {
-    const bool epochs = schema_.file == epoch_schema().file;
     for (const auto& [column, value] : facts_) {
-      const bool there = epochs || column == "model" || column == "ranks" || column == "batch";
-      if (there && !conflicts_.contains(column)) row.set(column, value);
+      if (schema_.has(column) && !conflicts_.contains(column)) row.set(column, value);
     }
+    if (is_own()) describe_measured(row);
+    if (!is_training(schema_)) return apply(settings_, row, file_);
     const double global = fact("global_batch");
-    if (epochs && global > 0) set_where_empty(row, "global_batch", fmt::format("{}", global));
+    if (is_epoch_ && global > 0) set_where_empty(row, "global_batch", fmt::format("{}", global));
     const auto here = static_cast<int>(local_ranks_.size());
     const double given = decimal_of(setting(settings_, "ranks")).value_or(std::nan(""));
     if (here > 0 && std::isnan(given)) set_where_empty(row, "ranks", std::to_string(here));
@@ -256,16 +352,17 @@ class PresetReader {
           "--set ranks={:g}: {} is of {} ranks, and of a host of a training of a multiple", given,
           file_, here);
     }
-    if (row.get("ranks").empty() && std::isnan(given) && global > 0 && fact("batch") > 0) {
+    const bool is_known = !is_own() && global > 0 && fact("batch") > 0;
+    if (is_known && row.get("ranks").empty() && std::isnan(given)) {
       row.set("ranks", std::llround(global / fact("batch")));
     }
     apply(settings_, row, file_);
     complete_training(row);
     const double ranks = number_in(row, "ranks");
-    if (!epochs && ranks > 0 && std::fmod(global, ranks) == 0) {
+    if (!is_epoch_ && ranks > 0 && std::fmod(global, ranks) == 0) {
       set_where_empty(row, "batch", fmt::format("{}", global / ranks));
     }
-    if (epochs && ranks > 1 && !preset_.sync.empty()) {
+    if (is_epoch_ && ranks > 1 && !preset_.sync.empty()) {
       set_where_empty(row, "gradient_sync", preset_.sync);
     }
   }
@@ -326,43 +423,41 @@ class PresetReader {
 
   bool has_rates() const { return !rates_.empty() || !rates_each_.empty() || rate_so_far_ > 0; }
 
-  void set_seconds_of_rates(ImportedCase& one) const {
-    if (!has_rates()) {
+  /// Steps, or what images a second make of a step or an epoch.
+  void set_steps(ImportedCase& one) const {
+    if (!is_epoch_) one.seconds = steps_;
+    if (!one.seconds.empty()) return;
+    if (!has_rates() && is_epoch_) {
       fail<UsageError>("{}: no line begins an epoch, so it is not known whose these times are",
                        file_);
     }
-    const double samples = number_in(one.row, "samples");
-    if (!(samples > 0)) {
+    if (!has_rates())
+      fail<UsageError>("{}: {} says no steps; leave --bench out", file_, preset_.name);
+    if (is_epoch_ && !(number_in(one.row, "samples") > 0)) {
       fail<UsageError>(
           "{}: no epochs are in it, only images or samples a second; add --set samples=... (of an "
           "epoch, 1281167 for ImageNet), or --bench throughput",
           file_);
     }
-    for (const double rate : rates_of_all(one.row)) one.seconds.push_back(samples / rate);
-    one.row.set("note", "samples over the images a second that the log prints");
-  }
-
-  void set_steps(ImportedCase& one) const {
-    one.seconds = steps_;
-    if (!steps_.empty()) return;
-    if (!has_rates())
-      fail<UsageError>("{}: {} says no steps; leave --bench out", file_, preset_.name);
     for (const double rate : rates_of_all(one.row)) {
       one.seconds.push_back(seconds_behind(file_, one.row, "images_per_s", rate));
     }
+    if (is_epoch_) one.row.set("note", "samples over the images a second that the log prints");
   }
 
-  const std::vector<Preset>& presets_;
+  const std::span<const Preset> presets_;
   const Preset& preset_;
   const std::string& file_;
   const Schema& schema_;
   const Settings& settings_;
-  PresetLines lines_;
+  const bool is_epoch_;
+  LogPatterns lines_;
   ImportedFile result_;
 
   Line line_;
   std::string_view text_;  // of that line
   bool any_time_ = false;
+  std::map<const Pattern*, Found> found_;                  // by metrics
   std::map<std::string, std::string, std::less<>> facts_;  // by column
   std::set<std::string, std::less<>> conflicts_;           // columns of which it says two things
   std::set<std::string> local_ranks_;
@@ -374,9 +469,9 @@ class PresetReader {
   double accuracy_ = std::nan("");
 };
 
-void PresetReader::refuse(const std::vector<ForeignLine>& lines) const {
+void LogReader::refuse(const std::vector<ForeignLine>& lines) const {
   for (const Preset& other : presets_) {
-    const PresetLines patterns(other);
+    const LogPatterns patterns(other);
     for (const ForeignLine& one : lines) {
       if (&other == &preset_ || !has_time(patterns.read(one))) continue;
       fail<UsageError>("{}: no time of {} is in it; line {} is of --preset {}", file_, preset_.name,
@@ -389,11 +484,16 @@ void PresetReader::refuse(const std::vector<ForeignLine>& lines) const {
 
 }  // namespace
 
+ImportedFile read_log(std::string_view text, const std::string& file, const Schema& schema,
+                      const Preset& metrics, const Settings& settings) {
+  return LogReader({}, metrics, file, schema, settings).read(text);
+}
+
 ImportedFile read_preset(std::string_view text, const std::string& file, const Schema& schema,
                          const std::vector<Preset>& presets, std::string_view preset,
                          const Settings& settings) {
   const Preset& row = row_named(presets, &Preset::name, "preset", preset);
-  return PresetReader(presets, row, file, schema, settings).read(text);
+  return LogReader(presets, row, file, schema, settings).read(text);
 }
 
 }  // namespace scalebench
