@@ -136,6 +136,19 @@ TEST(NcclTests, ReadsIterationColumnsAndTimestamps) {
   EXPECT_THAT(only_case(one, 0).seconds, ElementsAre(203.2 / 1e6));
 }
 
+TEST(NcclTests, AHeadSaysHowManyPlacementsThereAre) {
+  const ImportedFile two = read(kMethod + kDevices + kHead +
+                                "1048576 262144 float sum -1 203.2 5.16 7.74 0 207.2 99 99 0\n");
+  ASSERT_EQ(two.findings.size(), 1U) << "a half in which nothing agrees is named";
+  EXPECT_THAT(two.findings[0].what, HasSubstr("in_place: "));
+  EXPECT_THAT(only_case(two).seconds, ElementsAre(203.2 / 1e6));
+  const ImportedFile one =
+      read(kMethod + kDevices + "# size count type redop time algbw busbw #wrong a b\n" +
+           "1048576 262144 float sum 203.2 5.16 7.74 0 N/A 3.10\n");
+  EXPECT_THAT(one.findings, IsEmpty());
+  EXPECT_THAT(only_case(one).seconds, ElementsAre(203.2 / 1e6));
+}
+
 TEST(NcclTests, MakesALaunchOfEachRunAndPassesOverWhatStandsBetween) {
   const std::string debug = "node-1:6899:6912 [0] NCCL INFO Channel 00/08 : 0 1\r\n";
   const std::string run = kMethod + debug + kDevices + debug + kHead + debug + kMiB + kFoot;

@@ -96,7 +96,7 @@ std::vector<Printed> numbers_in(const std::vector<const PrintedRow*>& rows, cons
 }
 
 /// A layout with the unit of its times, and how many of its numbers agree: of two with as many that
-/// of which fewer do not.
+/// of which fewer do not. The placements that a head names go before others.
 struct Reading {
   Layout layout;
   double per_second = 1e6;  // of its times' unit
@@ -104,9 +104,10 @@ struct Reading {
   std::size_t agree = 0;
 };
 
-Reading best_reading(const std::vector<const PrintedRow*>& rows) {
+Reading best_reading(const std::vector<const PrintedRow*>& rows, std::size_t places) {
   Reading best;
   for (const Layout& layout : layouts_of(rows.front()->cells.size())) {
+    if (places != 0 && layout.size() != places) continue;
     const std::vector<Printed> numbers = numbers_in(rows, layout);
     for (const double unit : {1e6, 1e3, 1.0}) {
       const auto agree = static_cast<std::size_t>(
@@ -116,7 +117,7 @@ Reading best_reading(const std::vector<const PrintedRow*>& rows) {
       if (agree > 0 && is_better) best = {layout, unit, numbers, agree};
     }
   }
-  return best;
+  return best.agree == 0 && places != 0 ? best_reading(rows, 0) : best;
 }
 
 double allreduce_factor(int ranks) { return 2.0 * (ranks - 1) / ranks; }
@@ -354,7 +355,7 @@ ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hint
   const auto find = [&](const PrintedRow& row, std::string what) {
     table.findings.push_back({row.line, std::move(what)});
   };
-  const Reading reading = best_reading(whole);
+  const Reading reading = best_reading(whole, hints.places);
   if (reading.agree == 0) {
     find(*whole.front(), fmt::format("size {} and the numbers {} agree in no way: no time has a "
                                      "bandwidth that follows from it; the table is left out",

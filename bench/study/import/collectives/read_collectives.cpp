@@ -298,7 +298,9 @@ class Reader {
       run_.hints.in_place_first = in < out;
       run_.hints.in_place_only = out == std::string_view::npos;
     }
-    if (std::ranges::find(words, "busbw") == words.end()) return names_places;
+    const auto places = std::ranges::count(words, "busbw");
+    if (places == 0) return names_places;
+    run_.hints.places = static_cast<std::size_t>(places);
     run_.has_head = true;
     understood(line.number, "the head of a table");
     return true;
