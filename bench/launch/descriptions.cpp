@@ -87,6 +87,9 @@ std::vector<Task> tasks_of(const nlohmann::json& cluster) {
       if (at.size() != 1 || at.front().slots == 0) {
         fail<UsageError>("{}: '{}' is no task's address; valid: \"host:port\"", where, address);
       }
+      if (std::ranges::find(tasks, at.front(), &Task::at) != tasks.end()) {
+        fail<UsageError>("{}: '{}' is another task's address, too", where, address);
+      }
       tasks.push_back({type, i, at.front()});
     }
     lists.erase(type);
@@ -107,6 +110,7 @@ const nlohmann::json& member(const nlohmann::json& in, const char* name, std::st
 /// The name of this process's task.
 std::string own_task(const nlohmann::json& task, const std::vector<Task>& tasks) {
   const std::string type = text_in(task, "type");
+  if (type.empty()) refuse_config("task.type", "is missing");
   if (type == "evaluator") return "the evaluator";
   const nlohmann::json& number = member(task, "index", "task.index");
   const std::string index = number.is_string() ? number.get<std::string>() : number.dump();
@@ -141,6 +145,8 @@ Described tensorflow(const EnvironmentVariables& variables) {
 // instances the hosts are, where they are several groups of them.
 // https://github.com/aws/sagemaker-training-toolkit/blob/master/ENVIRONMENT_VARIABLES.md
 
+constexpr const char* kValidHosts = R"(valid: a list of different hosts, as ["algo-1","algo-2"])";
+
 std::vector<std::string> names_in(const nlohmann::json& list, std::string_view source) {
   std::vector<std::string> names;
   try {
@@ -155,8 +161,7 @@ std::vector<std::string> names_in(const nlohmann::json& list, std::string_view s
     valid = valid && one.size() == 1 && one.front() == Host{name, 0};
   }
   if (valid) return names;
-  fail<UsageError>("{}: '{}'; valid: a list of different hosts, as [\"algo-1\",\"algo-2\"]", source,
-                   list.dump());
+  fail<UsageError>("{}: '{}'; {}", source, list.dump(), kValidHosts);
 }
 
 /// The hosts of the one group that has GPUs; empty: there are no groups to choose from.
@@ -188,7 +193,7 @@ std::vector<std::string> hosts_of_group(const EnvironmentVariables& variables) {
 Described sagemaker(const EnvironmentVariables& variables) {
   const std::string text = text_of(variables, "SM_HOSTS");
   if (text.empty()) return {};
-  std::vector<std::string> hosts = names_in(parse_json(text, "SM_HOSTS"), "SM_HOSTS");
+  std::vector<std::string> hosts = names_in(parse_json(text, "SM_HOSTS", kValidHosts), "SM_HOSTS");
   if (hosts.size() == 1) return {};
   const std::string own = text_of(variables, "SM_CURRENT_HOST");
   if (!std::ranges::binary_search(hosts, own)) {

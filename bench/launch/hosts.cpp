@@ -130,7 +130,8 @@ Hosts hosts_in(std::string_view word, std::string_view source) {
   }
   const int slots = colon.empty() ? 0 : slots_in(std::string_view(colon).substr(1), source, word);
   Hosts hosts;
-  for (std::string& one : is_name(name) ? std::vector{name} : expanded(name, source)) {
+  const bool stands_for_itself = is_name(name) || name.find(':') != name.npos;
+  for (std::string& one : stands_for_itself ? std::vector{name} : expanded(name, source)) {
     if (!is_name(one)) {
       refuse(source, word,
              "a host name is letters, digits, '.', '-' and '_', or an IPv6 address in brackets");

@@ -325,6 +325,10 @@ TEST(Described, ByNoTensorFlowThatIsNotWhole) {
   EXPECT_THAT(refused(R"({"cluster": {"boss": ["h:1"]}})"), HasSubstr("'boss' is no type"));
   EXPECT_THAT(refused(R"({"cluster": {"worker": ["h:1"]}})"), HasSubstr("task: is missing"));
   EXPECT_THAT(refused(R"({"cluster": {"worker": ["h"]}})"), HasSubstr("valid: \"host:port\""));
+  EXPECT_THAT(refused(R"({"cluster": {"worker": ["a:1", "a:1"]}})"),
+              HasSubstr("worker[1]: 'a:1' is another task's address, too"));
+  EXPECT_THAT(refused(R"({"cluster": {"worker": ["h:1"]}, "task": {"index": 0}})"),
+              HasSubstr("task.type: is missing"));
   EXPECT_THAT(
       refused(R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}})"),
       HasSubstr("task: \"worker\" 1 is not in the cluster"));

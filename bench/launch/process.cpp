@@ -253,7 +253,7 @@ std::string shell_line(const std::vector<std::string>& command) {
 std::string said_in(std::string_view output) {
   // Open MPI 5 breaks its lines, and writes the end of its messages, too.
   static const RE2 kOfRank("(?m)^(rank .*)$", RE2::Latin1);
-  static const RE2 kSignal(R"((?m)^(.* exited\s+on\s+signal .*)$)", RE2::Latin1);
+  static const RE2 kSignal(R"((?m)^(.*\sexited\s+on\s+signal\s.*)$)", RE2::Latin1);
   static const RE2 kInRules(R"((?ms)^[-=* \t]{60,}$.*?(?:^[-=* \t]{60,}$|\z))", RE2::Latin1);
   static const RE2 kFirst(R"((?m)^(.*[^-=*\s].*)$)", RE2::Latin1);
   static const RE2 kLast(R"((?ms).*^([^\n]*[^-=*\s][^\n]*)$)", RE2::Latin1);

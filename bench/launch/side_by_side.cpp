@@ -28,8 +28,9 @@ Descriptor socket_at(const std::string& host, bool (*use)(int socket, const addr
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
+  const bool has_address = ::getaddrinfo(host.c_str(), kPort, &hints, &found) == 0;
   errno = EADDRNOTAVAIL;
-  if (::getaddrinfo(host.c_str(), kPort, &hints, &found) != 0) return Descriptor();
+  if (!has_address) return Descriptor();
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
     Descriptor made(::socket(one->ai_family, SOCK_STREAM, one->ai_protocol));

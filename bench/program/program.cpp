@@ -56,11 +56,16 @@ ExitCode say_places(const MpiSession& session, Communicator& host) {
 /// A process that a platform started beside others becomes `scalebench`, which starts the ranks of
 /// this program once for all of them.
 void leave_to_scalebench(int argc, char** argv) {
-  if (!process_place(environment_variables(::environ))) return;
+  const auto place = process_place(environment_variables(::environ));
+  if (!place) return;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe");
   const std::string name = own.filename().string();  // "bench_epoch": its verb is "epoch"
   std::vector<std::string> command{own.parent_path() / "scalebench",
                                    name.substr(name.find('_') + 1), "--"};
+  if (!find_program(command.front())) {
+    fail<UsageError>("{}: {} starts the ranks, and is not there; install it beside {}",
+                     place->source, command.front(), name);
+  }
   command.insert(command.end(), argv + 1, argv + argc);
   become(command, {});
 }

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "bench/cli/console.hpp"
 #include "bench/launch/host_survey.hpp"
 #include "bench/launch/launcher.hpp"
@@ -64,13 +67,19 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
   StudyConfig config = config_of(options, program);
   PlanLimits limits = limits_of(options, config);
   const EnvironmentVariables variables = environment_variables(::environ);
-  // A platform has started that many processes: their ranks may have to share cores.
-  const bool beside = !alone && process_place(variables);
-  const bool counted = beside && options.hosts.empty();
-  if (counted && limits.hosts.front().slots > devices_of(config)) options.oversubscribe = true;
+  const auto place = alone ? std::nullopt : process_place(variables);
+  const bool counts = place && options.hosts.empty() && options.ranks == 0;
+  if (counts && !limits.hosts.empty()) {
+    const int each = limits.hosts.front().slots;
+    if (!std::ranges::all_of(limits.hosts, [&](const Host& one) { return one.slots == each; })) {
+      fail<UsageError>("{}: {}: not as many ranks on each host; valid: the same number on all",
+                       place->source, host_words(limits.hosts));
+    }
+    // A platform has started that many processes: their ranks may have to share cores.
+    if (each > devices_of(config)) options.oversubscribe = true;
+  }
   const PlannedLaunch launch = launch_of(options, program, limits);
-  const ResolvedStudy study =
-      resolve(std::move(options), std::move(config), std::move(limits), {launch});
+  ResolvedStudy study = resolve(std::move(options), std::move(config), std::move(limits), {launch});
   const LaunchSettings& settings = study.settings;
   const std::vector<std::string> command = command_of(launch, settings);
   require_launcher(command);
@@ -78,7 +87,9 @@ ExitCode open_door(const std::string& program, DoorOptions options) {
     Console(/*speaks=*/true, /*quiet=*/true).result(shell_line(command) + "\n");
     return ExitCode::ok;
   }
-  if (beside) survey_hosts(settings, study.binaries, variables);
+  // What starts here alone needs no look beforehand.
+  if (place && settings.hosts.size() < 2) study.binaries.clear();
+  if (place) survey_hosts(settings, study.binaries, variables);
   become(command, settings.environment);
 }
 
