@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many calls of a communicator a rank has begun and ended: whoever watches it from another
-// thread then knows whether it waits for other ranks or works on its own. Cost: two stores a call.
+// How many calls of a communicator a rank has begun and ended: whoever watches it then
+// knows whether it waits for other ranks or works on its own. Cost: two stores a call.
 #pragma once
 
 #include <atomic>

@@ -29,7 +29,10 @@ constexpr double kLookSeconds = 0.5;     // at most, between two looks
 constexpr double kAgainSeconds = 0.05;   // between two letters that are to be answered
 constexpr double kGraceSeconds = 2;      // in which a launcher, or the rank itself, ends it
 constexpr double kUnnamedSeconds = 0.3;  // in which rank 0's watchdog says who names a death
-constexpr double kLingerSeconds = 1;     // in which the last watchdogs ask rank 0's
+constexpr int kFewRanks = 16;
+constexpr double kDrainSeconds = 0.1;
+constexpr int kLettersAtOnce = 1000;  // a stranger may send without end
+constexpr double kLingerSeconds = 1;  // in which the last watchdogs ask rank 0's
 
 class Guard {
  public:
@@ -54,14 +57,18 @@ class Guard {
       if (now >= next_look_) look(now);
     }
     notice_life();
-    if (life_ <= Life::linking) say_last(fmt::format("{} died before it was watched", name_));
+    if (life_ == Life::alone) say_last(fmt::format("{} died", name_));
+    if (life_ == Life::unwatched || life_ == Life::linking) {
+      say_last(fmt::format("{} died before it was watched", name_));
+    }
     if (life_ == Life::watched && ending_since_ == 0) name_death();
     if (life_ > Life::watched && !is_answered_) tell(kind_of_life());
     if (!judge_) return;
-    // Others may ask who names a death; and after a normal end nobody waits for this one.
-    const double until = watchdog_seconds() + (life_ == Life::parted ? 0 : kLingerSeconds);
+    if (life_ == Life::parted) return;
+    // Others may ask who names a death.
+    const double until = watchdog_seconds() + kLingerSeconds;
     while (watchdog_seconds() < until) sleep_until(until);
-    answer_all(Kind::parted);
+    answer_all(Kind::ending);
   }
 
  private:
@@ -69,13 +76,22 @@ class Guard {
   void sleep_until(double end) {
     std::array<pollfd, 2> waiting{{{news_, POLLIN, 0}, {post_.fd(), POLLIN, 0}}};
     if (parent_has_ended_) waiting[0].fd = -1;
-    const double seconds = std::clamp(end - watchdog_seconds(), 0.0, 60.0);
+    double seconds = std::clamp(end - watchdog_seconds(), 0.0, 60.0);
+    if (judge_ && life_ == Life::watched &&
+        page_.ranks > kFewRanks) {  // whose letters would wake it all the time
+      waiting[1].fd = -1;
+      seconds = std::min(seconds, kDrainSeconds);
+    }
     poll(waiting.data(), waiting.size(), static_cast<int>(std::ceil(1e3 * seconds)));
     std::array<char, 64> news{};
-    if (waiting[0].revents != 0 && read(news_, news.data(), news.size()) == 0) {
-      parent_has_ended_ = true;
+    const bool closed = waiting[0].revents != 0 && read(news_, news.data(), news.size()) == 0;
+    // Another process may hold the other end of the pipe.
+    parent_has_ended_ = parent_has_ended_ || closed || page_.over || getppid() != parent_;
+    for (int letters = 0; letters < kLettersAtOnce; ++letters) {
+      const auto received = post_.receive(token());
+      if (!received) return;
+      take(*received);
     }
-    while (const auto received = post_.receive(token())) take(*received);
   }
 
   std::uint64_t token() const { return life_ == Life::unwatched ? 0 : page_.invitation.token; }
@@ -93,14 +109,14 @@ class Guard {
   }
 
   void look(double now) {
-    const bool slept = now - std::exchange(last_look_, now) > page_.limit_seconds / 2;
+    const bool slept = now - std::exchange(last_look_, now) > limit() / 2;
     if (slept) heard_ = now;  // what came meanwhile is unknown
     const bool waits = life_ >= Life::linking && life_ != Life::watched && !is_answered_;
     next_look_ = now + (waits ? kAgainSeconds : interval());
     const LifeSigns::Look parent = signs_.look();
-    const bool seen = life_ == Life::watched || life_ == Life::alone;
-    stopped_looks_ = parent.stopped && !seen ? stopped_looks_ + 1 : 0;
-    if (stopped_looks_ * interval() > stopped_seconds_) end_stopped_parent();
+    const bool is_seen = life_ == Life::watched || life_ == Life::alone;
+    if (!parent.stopped || is_seen || slept) stopped_since_ = now;
+    if (now > stopped_since_ + stopped_seconds_) end_stopped_parent();
     if (!parent.stopped) ++told_.beat;
     if (parent.alive) ++signs_seen_;
     if (waits || life_ == Life::watched) tell(kind_of_life());
@@ -109,10 +125,8 @@ class Guard {
     if (ending_since_ > 0 && now > ending_since_ + kGraceSeconds) end_parent();
   }
 
-  double interval() const {
-    return page_.limit_seconds > 0 ? std::min(kLookSeconds, page_.limit_seconds / 8)
-                                   : std::min(kLookSeconds, stopped_seconds_ / 8);
-  }
+  double limit() const { return page_.limit_seconds > 0 ? page_.limit_seconds : stopped_seconds_; }
+  double interval() const { return std::min(kLookSeconds, limit() / 8); }
 
   Kind kind_of_life() const {
     if (life_ == Life::failing) return Kind::failing;
@@ -137,6 +151,7 @@ class Guard {
     const Letter& letter = received.letter;
     if (letter.kind >= Kind::heard) {
       judge_address_ = received.from;
+      of_judge_ = letter.told;
       return obey(letter.kind);
     }
     const auto rank = static_cast<std::size_t>(letter.told.rank);
@@ -150,7 +165,6 @@ class Guard {
     is_answered_ = true;
     page_.reached = true;
     if (answer == Kind::named) is_to_name_ = true;
-    if (answer == Kind::parted) life_ = page_.life = Life::parted;
     if (answer == Kind::ending && ending_since_ == 0) ending_since_ = heard_;
   }
 
@@ -162,6 +176,7 @@ class Guard {
       tell(Kind::dead);
       if (!is_answered_) sleep_until(std::min(until, watchdog_seconds() + kAgainSeconds));
     }
+    if (judge_) answer_all(Kind::ending);
     if (is_to_name_ || !is_answered_) say_last(describe_death(told_));
   }
 
@@ -197,15 +212,15 @@ class Guard {
     end_parent();
   }
 
-  /// As the host of rank 0 is down or cut off: rank 1 says it, and all end.
+  /// As the host of rank 0 is down or cut off: one of another host says it, and all end.
   void lose_judge(double now) {
-    if (ending_since_ == 0 && page_.rank == 1) {
-      say_last(
-          fmt::format("rank 0: no sign of life for {:.3g} s: its host is stopped, down or cut "
-                      "off; ending all ranks",
-                      page_.limit_seconds));
-    }
-    if (ending_since_ == 0) ending_since_ = now;
+    if (ending_since_ > 0) return;
+    ending_since_ = now;
+    if (page_.rank != page_.speaker) return;
+    const std::array<WatchedRank, 2> both{
+        {{0, of_judge_.host.data(), true, 0, 0, of_judge_.progress},
+         {page_.rank, told_.host.data(), false, 0, 0, told_.progress}}};
+    say_last(describe_silence(both, page_.limit_seconds) + "; ending all ranks");
   }
 
   // The end of the parent, which is still there while this process is its child.
@@ -218,7 +233,7 @@ class Guard {
       if (getppid() == parent_) kill(parent_, signal);
     }
     while (!parent_has_ended_ && watchdog_seconds() < until) sleep_until(until);
-    if (getppid() == parent_) kill(parent_, SIGKILL);
+    if (!parent_has_ended_) kill(parent_, SIGKILL);
   }
 
   [[noreturn]] void end_stopped_parent() {
@@ -238,10 +253,11 @@ class Guard {
   bool parent_has_ended_ = false;
   double next_look_ = 0;
   double last_look_ = 0;
-  int stopped_looks_ = 0;  // in a row
+  double stopped_since_ = 0;  // where nobody else sees it
   std::uint64_t signs_seen_ = 0;
   Told told_;
   std::optional<sockaddr_in> judge_address_;
+  Told of_judge_;
   double heard_ = 0;  // of rank 0's watchdog
   bool is_answered_ = false;
   bool is_to_name_ = false;

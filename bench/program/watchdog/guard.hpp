@@ -18,7 +18,7 @@ namespace scalebench {
 struct WatchdogPage {
   enum class Life : std::uint32_t {
     unwatched,   // MPI begins
-    alone,       // there is one rank, which nobody waits for
+    alone,       // there is one rank, or there is no way between the watchdogs
     linking,     // rank 0's watchdog is to answer
     watched,     // by it
     parted,      // a normal end, as which MPI may end
@@ -31,12 +31,14 @@ struct WatchdogPage {
   std::atomic<bool> begun = false;    // the watchdog has written the way to itself
   std::atomic<bool> reached = false;  // rank 0's watchdog has answered
   std::atomic<bool> ending = false;   // the watchdog ends this rank
+  std::atomic<bool> over = false;     // as the watchdog is
 
   Invitation invitation = {};  // to this rank's watchdog; then, to rank 0's
 
   // Written before the life begins that is to be linked.
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
+  std::int32_t speaker = 0;  // where rank 0's host is lost: the first rank of another one
   double limit_seconds = 0;
 };
 

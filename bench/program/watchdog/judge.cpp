@@ -19,7 +19,7 @@ constexpr double kHushSeconds = 2.5;  // before a launcher gives up on a host th
 constexpr double kTogether = 1;       // in which ranks of one host that fall silent do so
 // A rank that fails waits so long before it ends all: deaths that are told later are the launcher's
 // doing.
-constexpr double kFailingSeconds = 0.4;
+constexpr double kFailingSeconds = 0.9;
 
 /// Ranks can be compared by it. Not by their calls, of which some make more than others.
 auto place_of(const RankProgress& progress) {
@@ -128,6 +128,7 @@ void Judge::hear(const Told& told, double now) {
   if (!is_first && told.beat == rank.told.beat) return;
   const RankProgress before = std::exchange(rank.told, told).progress;
   rank.heard = now;
+  if (!told.progress.same_place(before)) rank.begun = now;
   if (!told.progress.stands_still_since(before)) moved_ = rank.moved = now;
   if (told.progress.signs != before.signs) rank.alive = now;
 }
@@ -149,7 +150,7 @@ std::vector<WatchedRank> Judge::watched(double now, double silent_seconds) const
   for (const Rank& one : ranks_) {
     if (one.gone) continue;
     watched.push_back({one.told.rank, one.told.host.data(), now - one.heard > silent_seconds,
-                       now - one.moved, now - one.alive, one.told.progress});
+                       now - one.moved, now - one.alive, one.told.progress, now - one.begun});
   }
   return watched;
 }
@@ -169,20 +170,32 @@ std::string Judge::note_of_silence(double now) {
   return describe_silence(all, kHushSeconds);
 }
 
+void Judge::begin_anew(double now) {
+  for (Rank& one : ranks_) one.hear_all_at(now);
+  moved_ = now;
+}
+
 Judge::Finding Judge::look(double now) {
-  // A watchdog that was stopped itself knows nothing of the meantime.
-  if (now - std::exchange(last_look_, now) > limit_seconds_ / 2) {
-    for (Rank& one : ranks_) one.hear_all_at(now);
-    moved_ = now;
-  }
   Finding finding;
-  const std::vector<WatchedRank> ranks = watched(now, kSilentShare * limit_seconds_);
   // A job as a whole that its user or its scheduler has stopped is to go on some day.
-  if (std::ranges::all_of(ranks, &WatchedRank::silent)) return finding;
+  const std::vector<WatchedRank> heard = watched(now, kSilentShare * limit_seconds_);
+  const bool all_stopped =
+      heard.size() == ranks_.size() && std::ranges::all_of(heard, &WatchedRank::silent);
+  const bool went_on = std::exchange(all_stopped_, all_stopped) && !all_stopped;
+  // Nor does a watchdog that was stopped itself know anything of the meantime.
+  const bool slept = now - std::exchange(last_look_, now) > limit_seconds_ / 2;
+  if (went_on || slept) begin_anew(now);
+  const std::vector<WatchedRank> ranks = watched(now, kSilentShare * limit_seconds_);
+  if (all_stopped || ranks.empty()) return finding;
   finding.note = note_of_silence(now);
   const auto lost = [&](const Rank& one) { return !one.gone && now - one.heard > limit_seconds_; };
   double limit = 0;
   for (const WatchedRank& one : ranks) limit = std::max(limit, one.progress.limit_seconds);
+  // A library that spins shows life for ever.
+  const auto busy = std::ranges::find_if(ranks, [](const WatchedRank& one) {
+    const double most = one.progress.limit_seconds * Patience::kCeiling / Patience::kForLife;
+    return one.progress.shows_life() && one.there_seconds > most;
+  });
   const auto idle = std::ranges::find_if(ranks, &WatchedRank::idle);
   if (std::ranges::any_of(ranks_, lost)) {
     finding.verdict = describe_hang(ranks, limit_seconds_);
@@ -191,6 +204,8 @@ Judge::Finding Judge::look(double now) {
     finding.verdict = describe_idleness(*idle) + "; ending all ranks";
   } else if (now - moved_ > limit) {
     finding.verdict = describe_hang(ranks, limit);
+  } else if (busy != ranks.end()) {
+    finding.verdict = describe_hang(ranks, busy->there_seconds);
   }
   return finding;
 }

@@ -28,6 +28,7 @@ struct WatchedRank {
   double still_seconds = 0;  // without progress
   double dead_seconds = 0;   // and without a sign of life
   RankProgress progress;
+  double there_seconds = 0;  // at the same place
 
   /// It was without a sign of life for too long, where that is how its progress is seen.
   bool idle() const { return progress.shows_life() && still_seconds > progress.limit_seconds; }
@@ -73,19 +74,22 @@ class Judge {
     Told told;
     double heard = 0;  // when its beat was last another one
     double moved = 0;  // to make progress, which a sign of life is where those count
+    double begun = 0;  // at another place
     double alive = 0;  // to do something
     bool gone = false;
     bool hushed = false;  // it was said that nothing comes
 
-    void hear_all_at(double now) { heard = moved = alive = now; }
+    void hear_all_at(double now) { heard = moved = begun = alive = now; }
   };
 
   std::string note_of_silence(double now);
   std::vector<WatchedRank> watched(double now, double silent_seconds) const;
+  void begin_anew(double now);
 
   const double limit_seconds_;
   std::vector<Rank> ranks_;
   double last_look_ = 0;
+  bool all_stopped_ = false;  // at the last look
   double moved_ = 0;          // when any rank was last seen to make progress
   double failing_since_ = 0;  // 0: nobody does
   int named_ = -1;            // the rank whose death was named

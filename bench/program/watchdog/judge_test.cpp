@@ -202,6 +202,19 @@ TEST(WatchdogJudge, LeavesAJobAloneThatIsStoppedAsAWhole) {
   for (Court::Rank& one : court.ranks()) one.marks.begin("cell", Stage::cell);
   for (Court::Rank& one : court.ranks()) one.stopped = true;
   EXPECT_EQ(court.said_within(60), "");
+  court.rank(0).stopped = false;
+  EXPECT_EQ(court.said_within(0.5), "") << "its ranks go on one by one";
+  court.rank(1).stopped = false;
+  EXPECT_EQ(court.said_within(4), "");
+}
+
+TEST(WatchdogJudge, NamesTheLastOneThatIsStoppedWhereOthersHaveEnded) {
+  Court court(2);
+  EXPECT_EQ(court.said_within(1), "");
+  court.judge().dismiss(0, /*failing=*/false, court.now());
+  court.rank(0).parted = true;
+  court.rank(1).stopped = true;
+  EXPECT_THAT(court.said_within(10), StartsWith("rank 1 on node hangs: no sign of life for 5 s"));
 }
 
 TEST(WatchdogJudge, WhoSleptKnowsNothingOfTheMeantime) {
@@ -234,7 +247,7 @@ TEST(WatchdogJudge, NamesTheDeathBehindAFailureAndNoneAfterIt) {
   Court before(3), after(3);
   for (Court* one : {&before, &after}) one->judge().dismiss(1, /*failing=*/true, 10);
   EXPECT_TRUE(before.judge().may_name_death(2, 10.2)) << "for that rank 1 has failed";
-  EXPECT_FALSE(after.judge().may_name_death(2, 11)) << "now the launcher ends the others";
+  EXPECT_FALSE(after.judge().may_name_death(2, 12)) << "now the launcher ends the others";
 }
 
 TEST(WatchdogJudge, NamesTheRankThatAnotherIsAheadOfInASpan) {
@@ -301,6 +314,18 @@ TEST(WatchdogJudge, ARankThatWaitsForOneThatWorksTakesItsTime) {
   }
   const CallMarks::Call call(&court.rank(0).marks.calls());
   EXPECT_EQ(court.said_within(60), "");
+}
+
+TEST(WatchdogJudge, NamesTheRankThatIsBusyForEver) {
+  Court court(2);
+  for (Court::Rank& one : court.ranks()) {
+    one.marks.begin("building the model", Stage::work);
+    one.lives = true;
+  }
+  court.rank(0).marks.begin("first step", Stage::work);
+  EXPECT_EQ(court.said_within(719), "");
+  EXPECT_THAT(court.said_within(10),
+              StartsWith("rank 1 on node hangs: no progress for 720 s in \"building the model\""));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ void ProgressMarks::set_patience(Patience patience) {
 }
 
 double ProgressMarks::least_seconds() const {
-  return (cell_.shows_life() ? Patience::kForLife : 1) * patience_.limit_seconds;
+  const bool shows_life = RankProgress{.stage = stage_}.shows_life();
+  return (shows_life ? Patience::kForLife : 1) * patience_.limit_seconds;
 }
 
 double ProgressMarks::stretched(double seconds, double expected) const {
@@ -36,29 +37,29 @@ double ProgressMarks::stretched(double seconds, double expected) const {
 }
 
 void ProgressMarks::begin(std::string_view name, Stage stage) {
-  ++cell_.cells;
-  cell_.moves_before = moves();
-  cell_.stage = stage;
-  cell_.limit_seconds = least_seconds();
-  cell_.name = {};
-  name.copy(cell_.name.data(), cell_.name.size() - 1);
-  published_.write(cell_);
+  moves_before_ = moves();
+  stage_ = stage;
+  limit_seconds_ = least_seconds();
+  for (std::size_t i = 0; i + 1 < name_.size(); ++i) name_[i] = i < name.size() ? name[i] : '\0';
+  ++cells_;
 }
 
 void ProgressMarks::end_cell() {
-  cell_.stage = Stage::between;
-  cell_.limit_seconds = least_seconds();
-  published_.write(cell_);
+  stage_ = Stage::between;
+  limit_seconds_ = least_seconds();
 }
 
 void ProgressMarks::expect(double operation_seconds) {
-  cell_.limit_seconds = stretched(least_seconds(), operation_seconds);
-  published_.write(cell_);
+  limit_seconds_ = stretched(least_seconds(), operation_seconds);
 }
 
 RankProgress ProgressMarks::read() const {
-  RankProgress progress = published_.read();
-  progress.moves = moves();
+  RankProgress progress{.cells = cells_,
+                        .moves = moves(),
+                        .moves_before = moves_before_,
+                        .limit_seconds = limit_seconds_,
+                        .stage = stage_};
+  std::ranges::copy(name_, progress.name.begin());
   const CallMarks::Count calls = calls_.read();
   progress.calls = calls.moves;
   // One that works waits for others now, and its limit is that of a span.

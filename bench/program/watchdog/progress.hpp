@@ -5,11 +5,9 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <type_traits>
+#include <tuple>
 
 #include "collectives/call_marks.hpp"
 
@@ -44,51 +42,19 @@ struct RankProgress {
   }
 };
 
-/// A value that one thread writes and any reads whole, also of another process that shares the
-/// memory. Where the writer was killed within a write, what is read may be half of it.
-template <class Value>
-class Published {
-  static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(std::uint64_t) == 0);
-  using Words = std::array<std::uint64_t, sizeof(Value) / sizeof(std::uint64_t)>;
-
- public:
-  void write(const Value& value) {
-    const auto words = std::bit_cast<Words>(value);
-    const std::uint64_t version = version_.load(std::memory_order_relaxed);
-    version_.store(version + 1, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      words_[i].store(words[i], std::memory_order_release);
-    }
-    version_.store(version + 2, std::memory_order_release);
-  }
-  Value read() const {
-    constexpr int kTries = 1000;
-    Words words{};
-    for (int i = 0; i < kTries; ++i) {
-      const std::uint64_t before = version_.load(std::memory_order_acquire);
-      for (std::size_t word = 0; word < words.size(); ++word) {
-        words[word] = words_[word].load(std::memory_order_acquire);
-      }
-      if (before % 2 == 0 && version_.load(std::memory_order_relaxed) == before) break;
-    }
-    return std::bit_cast<Value>(words);
-  }
-
- private:
-  std::atomic<std::uint64_t> version_{0};
-  std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>> words_{};
-};
-
 /// How long a rank may stand still.
 struct Patience {
   /// Times the limit, where a rank's life is seen from outside.
   static constexpr double kForLife = 10;
+  /// Times the limit there, whatever a rank does: an hour of the default; stretches, too.
+  static constexpr double kCeiling = 144;
 
   double limit_seconds = 25;  // without any rank's progress
   bool stretches = true;      // the limit, for what is expected to take long
 };
 
-/// Written by one thread, read by others and by other processes.
+/// Written by one thread, read by others and by other processes: what is read in the middle of a
+/// change may be of two places, and counts for nothing where a look is not the only one.
 class ProgressMarks {
  public:
   /// What may take a second may take so many before anybody is accused.
@@ -117,9 +83,11 @@ class ProgressMarks {
 
   Patience patience_;
   CallMarks calls_;
-  std::atomic<std::uint64_t> moves_{0};
-  RankProgress cell_;  // but for its moves; the writer's own
-  Published<RankProgress> published_;
+  // As in RankProgress.
+  std::atomic<std::uint64_t> cells_{0}, moves_{0}, moves_before_{0};
+  std::atomic<double> limit_seconds_{0};
+  std::atomic<Stage> stage_{Stage::between};
+  std::array<std::atomic<char>, std::tuple_size_v<decltype(RankProgress::name)>> name_ = {};
 };
 
 }  // namespace scalebench

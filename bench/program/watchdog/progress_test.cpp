@@ -3,10 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstdint>
 #include <thread>
 
 namespace scalebench {
@@ -76,25 +72,6 @@ TEST(ProgressMarks, OfALimitThatIsAskedForDoNotStretch) {
   marks.begin("cell", Stage::cell);
   marks.expect(1);
   EXPECT_EQ(marks.read().limit_seconds, 3);
-}
-
-TEST(ProgressMarks, AreReadWholeWhileTheyAreWritten) {
-  Published<std::array<std::uint64_t, 20>> published;
-  std::atomic<bool> over = false;
-  std::thread writer([&] {
-    std::array<std::uint64_t, 20> value{};
-    while (!over) {
-      value.fill(value[0] + 1);
-      published.write(value);
-      std::this_thread::yield();
-    }
-  });
-  for (int i = 0; i < 10'000; ++i) {
-    const auto value = published.read();
-    EXPECT_TRUE(std::ranges::all_of(value, [&](std::uint64_t one) { return one == value[0]; }));
-  }
-  over = true;
-  writer.join();
 }
 
 }  // namespace

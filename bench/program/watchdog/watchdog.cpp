@@ -36,7 +36,7 @@ using Life = WatchdogPage::Life;
 /// Long enough for a host whose cores are taken, or that loses the first letters.
 constexpr double kLinkSeconds = 6;
 /// In which the death is named that may be behind a failure.
-constexpr std::chrono::milliseconds kNaming{500};
+constexpr std::chrono::milliseconds kNaming{1000};
 
 // A signal handler can reach nothing else.
 WatchdogPage* page_of_this_process = nullptr;
@@ -101,6 +101,12 @@ Watchdog::Watchdog(int argc, char** argv, double stopped_seconds) : page_(new_pa
   news_of_this_process = news_.writing();
   const pid_t parent = getpid();
   const std::string name = fmt::format("{} (process {})", name_of_this_process(), parent);
+  for (const int signal : {SIGTERM, SIGINT}) {
+    struct sigaction action {};
+    action.sa_handler = end_by;
+    action.sa_flags = SA_RESETHAND | SA_NODEFER;
+    sigaction(signal, &action, nullptr);
+  }
   child_ = fork();
   if (child_ == 0) {
     news_.close_writing();
@@ -111,22 +117,17 @@ Watchdog::Watchdog(int argc, char** argv, double stopped_seconds) : page_(new_pa
     look_like_nobody(argc, argv);
     watch_parent(*page_, parent, news_.reading(), name, stopped_seconds);
   }
-  for (const int signal : {SIGTERM, SIGINT}) {
-    struct sigaction action {};
-    action.sa_handler = end_by;
-    action.sa_flags = SA_RESETHAND | SA_NODEFER;
-    sigaction(signal, &action, nullptr);
-  }
 }
 
 Watchdog::~Watchdog() {
   if (child_ > 0) {
-    for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
     set_life(Life::parted);
+    page_->over = true;
     news_.close_writing();
     kill(child_, SIGCONT);  // it may have been stopped itself
     while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
   }
   munmap(page_, sizeof(*page_));
 }
@@ -149,6 +150,8 @@ void Watchdog::link(Communicator& host, Patience patience) {
   broadcast_bytes(host, std::as_writable_bytes(std::span(&page_->invitation, 1)), 0);
   page_->rank = host.rank();
   page_->ranks = host.size();
+  const auto other = std::ranges::find_if(hosts, [&](const auto& one) { return one != hosts[0]; });
+  page_->speaker = other == hosts.end() ? 1 : static_cast<int>(other - hosts.begin());
   page_->limit_seconds = patience.limit_seconds;
   set_life(Life::linking);
   const bool reached = begun && becomes_true(page_->reached, kLinkSeconds);
@@ -157,10 +160,11 @@ void Watchdog::link(Communicator& host, Patience patience) {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank] == 0) unreachable.push_back(fmt::format("rank {} on {}", rank, hosts[rank]));
   }
-  set_life(unreachable.empty() ? Life::watched : Life::unwatched);
+  set_life(unreachable.empty() ? Life::watched : Life::alone);
   if (unreachable.empty() || host.rank() != 0) return;
   print_line(
-      fmt::format("warning: {} cannot reach rank 0 on {} over UDP: a rank that hangs will not be "
+      fmt::format("warning: {} cannot reach the watchdog of rank 0 on {} over UDP: a rank that "
+                  "hangs will not be "
                   "noticed; open the ports between the hosts, or set mpirun --timeout",
                   fmt::join(unreachable, ", "), hosts[0]));
 }

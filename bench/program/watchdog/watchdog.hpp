@@ -30,8 +30,9 @@ namespace scalebench {
 /// they came: behind is who the others wait for. A rank that dies, or whose process is stopped, is
 /// named wherever it is; one that lives and does not come on, after the limit in a cell or span.
 /// Where a rank works on its own, and between cells, it comes on as long as it uses its processor
-/// or files: one that does not ends all after ten times the limit. While it waits for others there,
-/// in a call that is marked, it has the limit of a span.
+/// or files: one that does not ends all after ten times the limit; and one that does, after 144
+/// times as long, which is an hour. While it waits for others there, in a call that is marked, it
+/// has the limit of a span.
 ///
 /// Before a Watch and after it, as in MPI_Init and MPI_Finalize, a process that is stopped for 24 s
 /// is named and killed; else only the launcher's limit helps there.
@@ -50,7 +51,7 @@ class Watchdog {
   /// The ranks watch each other for as long as it lives; with one rank nobody does.
   class Watch {
    public:
-    /// Collective, at most eight seconds. Where some rank's watchdog cannot reach that of rank 0,
+    /// Collective, at most twelve seconds. Where some rank's watchdog cannot reach that of rank 0,
     /// rank 0 warns and all go on unwatched.
     Watch(Watchdog& watchdog, Communicator& host, Patience patience);
     /// Says goodbye, so that the end of this rank is no death. While an exception is on its way: as

@@ -204,6 +204,7 @@ void end_failed(const Ranks& ranks, const EpochRun& run) {
     if (ranks.first()) print_line(run.failure);
     return;
   }
+  ranks.watchdog.give_up();
   say_last(run.failure);
   // Memory ends on all ranks alike, as a rule: rank 0 shall have time to write its row.
   if (!ranks.first()) std::this_thread::sleep_for(std::chrono::seconds(3));
