@@ -52,11 +52,9 @@ class Guard {
   void watch() {
     while (!parent_has_ended_) {
       sleep_until(next_look_);
-      notice_life();
       const double now = watchdog_seconds();
       if (now >= next_look_) look(now);
     }
-    notice_life();
     if (life_ == Life::alone) say_last(fmt::format("{} died", name_));
     if (life_ == Life::unwatched || life_ == Life::linking) {
       say_last(fmt::format("{} died before it was watched", name_));
@@ -87,6 +85,7 @@ class Guard {
     const bool closed = waiting[0].revents != 0 && read(news_, news.data(), news.size()) == 0;
     // Another process may hold the other end of the pipe.
     parent_has_ended_ = parent_has_ended_ || closed || page_.over || getppid() != parent_;
+    notice_life();
     for (int letters = 0; letters < kLettersAtOnce; ++letters) {
       const auto received = post_.receive(token());
       if (!received) return;

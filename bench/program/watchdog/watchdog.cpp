@@ -147,13 +147,15 @@ void Watchdog::link(Communicator& host, Patience patience) {
   page_->marks.set_patience(patience);
   const std::vector<std::string> hosts = all_gather(host, own_host_name());
   const bool begun = child_ > 0 && becomes_true(page_->begun, kLinkSeconds);
-  broadcast_bytes(host, std::as_writable_bytes(std::span(&page_->invitation, 1)), 0);
   page_->rank = host.rank();
   page_->ranks = host.size();
   const auto other = std::ranges::find_if(hosts, [&](const auto& one) { return one != hosts[0]; });
   page_->speaker = other == hosts.end() ? 1 : static_cast<int>(other - hosts.begin());
   page_->limit_seconds = patience.limit_seconds;
-  set_life(Life::linking);
+  // Who is invited writes at once.
+  if (host.rank() == 0) set_life(Life::linking);
+  broadcast_bytes(host, std::as_writable_bytes(std::span(&page_->invitation, 1)), 0);
+  if (host.rank() != 0) set_life(Life::linking);
   const bool reached = begun && becomes_true(page_->reached, kLinkSeconds);
   std::vector<std::string> unreachable;
   const std::vector<double> all = all_gather(host, reached ? 1.0 : 0.0);
