@@ -40,7 +40,7 @@ int number_in(std::string_view word) {
 
 bool is_name(std::string_view name) {
   static const RE2 kName(R"([\w.][\w.-]*|\[[[:xdigit:].%]*:[[:xdigit:]:.%]*\])");
-  return name.size() <= kLongestName && RE2::FullMatch(name, kName);
+  return name.size() <= kLongestName && RE2::FullMatch(std::string(name), kName);
 }
 
 /// `word`: what `slots` stands in.
@@ -84,7 +84,7 @@ std::vector<std::string> split(std::string_view text) {
 std::vector<std::string> numbers_in(std::string_view range) {
   static const RE2 kRange(R"((\d{1,9})(?:-(\d{1,9}))?)");
   std::string low, high;
-  if (!RE2::FullMatch(range, kRange, &low, &high)) return {};
+  if (!RE2::FullMatch(std::string(range), kRange, &low, &high)) return {};
   const int first = std::stoi(low), last = high.empty() ? first : std::stoi(high);
   if (last - first >= static_cast<int>(kMostHosts)) return {};
   std::vector<std::string> numbers;
@@ -123,7 +123,7 @@ std::vector<std::string> expanded(std::string_view word, std::string_view source
 Hosts hosts_in(std::string_view word, std::string_view source) {
   static const RE2 kWord(R"((?s)(\[[^\]]*:[^\]]*\]|[^:]*)(:.*)?)", RE2::Latin1);
   std::string name, colon;
-  RE2::FullMatch(word, kWord, &name, &colon);
+  RE2::FullMatch(std::string(word), kWord, &name, &colon);
   if (name.find('@') != name.npos) {
     refuse(source, word,
            "a user is ssh's to know, by 'User' of ~/.ssh/config; valid: the host alone");

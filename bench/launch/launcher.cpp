@@ -24,7 +24,7 @@ MpiVersion mpi_version_in(std::string_view text) {
                           R"((?:.*?(\d+(?:\.\d+)+))?)",
                           RE2::Latin1);
   std::string name, version;
-  if (!RE2::PartialMatch(text, kNamed, &name, &version)) return {};
+  if (!RE2::PartialMatch(std::string(text), kNamed, &name, &version)) return {};
   if (name == "OpenRTE") name = "Open MPI";
   if (name == "HYDRA") name = "MPICH";  // its launcher
   if (name == "Intel(R) MPI") name = "Intel MPI";
