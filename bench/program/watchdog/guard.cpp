@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <exception>
@@ -29,10 +28,11 @@ constexpr double kLookSeconds = 0.5;     // at most, between two looks
 constexpr double kAgainSeconds = 0.05;   // between two letters that are to be answered
 constexpr double kGraceSeconds = 2;      // in which a launcher, or the rank itself, ends it
 constexpr double kUnnamedSeconds = 0.3;  // in which rank 0's watchdog says who names a death
+constexpr double kLingerSeconds = 1;     // in which the last watchdogs ask rank 0's
+constexpr int kLettersAtOnce = 1000;     // a stranger may send without end
+// The letters of more ranks would wake rank 0's watchdog all the time: it reads them that often.
 constexpr int kFewRanks = 16;
-constexpr double kDrainSeconds = 0.1;
-constexpr int kLettersAtOnce = 1000;  // a stranger may send without end
-constexpr double kLingerSeconds = 1;  // in which the last watchdogs ask rank 0's
+constexpr double kReadSeconds = 0.1;
 
 class Guard {
  public:
@@ -61,12 +61,11 @@ class Guard {
     }
     if (life_ == Life::watched && ending_since_ == 0) name_death();
     if (life_ > Life::watched && !is_answered_) tell(kind_of_life());
-    if (!judge_) return;
-    if (life_ == Life::parted) return;
+    if (!judge_ || life_ == Life::parted) return;
     // Others may ask who names a death.
     const double until = watchdog_seconds() + kLingerSeconds;
     while (watchdog_seconds() < until) sleep_until(until);
-    answer_all(Kind::ending);
+    tell_all_to_end();
   }
 
  private:
@@ -75,10 +74,9 @@ class Guard {
     std::array<pollfd, 2> waiting{{{news_, POLLIN, 0}, {post_.fd(), POLLIN, 0}}};
     if (parent_has_ended_) waiting[0].fd = -1;
     double seconds = std::clamp(end - watchdog_seconds(), 0.0, 60.0);
-    if (judge_ && life_ == Life::watched &&
-        page_.ranks > kFewRanks) {  // whose letters would wake it all the time
+    if (judge_ && life_ == Life::watched && page_.ranks > kFewRanks) {
       waiting[1].fd = -1;
-      seconds = std::min(seconds, kDrainSeconds);
+      seconds = std::min(seconds, kReadSeconds);
     }
     poll(waiting.data(), waiting.size(), static_cast<int>(std::ceil(1e3 * seconds)));
     std::array<char, 64> news{};
@@ -175,7 +173,7 @@ class Guard {
       tell(Kind::dead);
       if (!is_answered_) sleep_until(std::min(until, watchdog_seconds() + kAgainSeconds));
     }
-    if (judge_) answer_all(Kind::ending);
+    if (judge_) tell_all_to_end();
     if (is_to_name_ || !is_answered_) say_last(describe_death(told_));
   }
 
@@ -195,9 +193,9 @@ class Guard {
     return ending_since_ > 0 ? Kind::ending : Kind::heard;
   }
 
-  void answer_all(Kind kind) {
+  void tell_all_to_end() {
     for (const sockaddr_in& one : addresses_) {
-      if (one.sin_port != 0) post_.send({page_.invitation.token, kind, told_}, one);
+      if (one.sin_port != 0) post_.send({page_.invitation.token, Kind::ending, told_}, one);
     }
   }
 
@@ -206,7 +204,7 @@ class Guard {
     if (!finding.note.empty()) print_line(finding.note);
     if (finding.verdict.empty() || ending_since_ > 0) return;
     ending_since_ = now;
-    answer_all(Kind::ending);
+    tell_all_to_end();
     say_last(finding.verdict);
     end_parent();
   }

@@ -127,6 +127,8 @@ Watchdog::~Watchdog() {
     kill(child_, SIGCONT);  // it may have been stopped itself
     while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
     }
+  }
+  if (page_of_this_process == page_) {
     for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
   }
   munmap(page_, sizeof(*page_));
@@ -166,8 +168,8 @@ void Watchdog::link(Communicator& host, Patience patience) {
   if (unreachable.empty() || host.rank() != 0) return;
   print_line(
       fmt::format("warning: {} cannot reach the watchdog of rank 0 on {} over UDP: a rank that "
-                  "hangs will not be "
-                  "noticed; open the ports between the hosts, or set mpirun --timeout",
+                  "hangs will not be noticed; open the ports between the hosts, or set mpirun "
+                  "--timeout",
                   fmt::join(unreachable, ", "), hosts[0]));
 }
 
