@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One start of one program on N ranks, and its command: each launcher turns it into
-// the words that start its ranks. Words are an argv; no shell ever sees them.
+// One start of one program on N ranks, and its command: each launcher turns it into the words
+// that start its ranks. Words are an argv; no shell ever sees them.
 #pragma once
 
 #include <filesystem>
@@ -35,7 +35,7 @@ struct PlannedLaunch {
 };
 
 struct LaunchSettings {
-  std::string launcher = "open_mpi";  // name of one
+  std::string launcher = "open_mpi";  // its Launcher::name
   std::string mpirun = "mpirun";      // its command
   std::string mpi = "Open MPI";       // what the programs are linked with
   Hosts hosts;                        // with slots, in order; empty: this host

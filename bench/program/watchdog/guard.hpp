@@ -20,8 +20,8 @@ struct WatchdogPage {
     unwatched,   // MPI begins
     alone,       // there is one rank, or there is no way between the watchdogs
     linking,     // rank 0's watchdog is to answer
-    watched,     // by it
-    parted,      // a normal end, as which MPI may end
+    watched,     // by rank 0's watchdog
+    parted,      // the rank's work has come to its end; MPI's may still come
     failing,     // the rank says itself why it ends
     terminated,  // by a signal, as of its launcher
   };
@@ -31,7 +31,7 @@ struct WatchdogPage {
   std::atomic<bool> begun = false;    // the watchdog has written the way to itself
   std::atomic<bool> reached = false;  // rank 0's watchdog has answered
   std::atomic<bool> ending = false;   // the watchdog ends this rank
-  std::atomic<bool> over = false;     // as the watchdog is
+  std::atomic<bool> over = false;     // the rank waits for the watchdog's end
 
   Invitation invitation = {};  // to this rank's watchdog; then, to rank 0's
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr double kSilentShare = 0.5;  // of the limit: four messages and more are missing
 constexpr double kHushSeconds = 2.5;  // before a launcher gives up on a host that is cut off
-constexpr double kTogether = 1;       // in which ranks of one host that fall silent do so
+// Ranks of one host fall silent together, and are heard of at looks that are so far apart.
+constexpr double kTogether = 1;
 // A rank that fails waits so long before it ends all: deaths that are told later are the launcher's
 // doing.
 constexpr double kFailingSeconds = 0.9;

@@ -6,34 +6,14 @@
 
 #include <chrono>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 #include <utility>
+#include <vector>
+
+#include "bench/machine/host_files.hpp"
+#include "kernels/read_number.hpp"
 
 namespace scalebench {
 namespace {
-
-/// Fields of /proc/PID/stat, by proc(5).
-struct Status {
-  char state = 0;
-  std::int64_t faults = 0;  // for which a page was loaded
-  double computed = 0;      // seconds of all threads on a processor
-};
-
-Status status_in(const std::string& path) {
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // The second field is a name in parentheses, which may hold any of them.
-  std::istringstream words(text.substr(text.rfind(')') + 1));
-  Status status;
-  words >> status.state;
-  std::int64_t fields[12] = {};  // 4 to 15
-  for (std::int64_t& one : fields) words >> one;
-  status.faults = fields[8];
-  status.computed = static_cast<double>(fields[10] + fields[11]);
-  status.computed /= static_cast<double>(sysconf(_SC_CLK_TCK));
-  return status;
-}
 
 /// What has gone through read, write and their like, on every file system, and not through send and
 /// recv; 0 where the system does not tell.
@@ -47,19 +27,27 @@ std::int64_t bytes_in(const std::string& path) {
 }  // namespace
 
 LifeSigns::LifeSigns(pid_t process)
-    : status_(fmt::format("/proc/{}/stat", process)),
-      bytes_of_main_thread_(fmt::format("/proc/{0}/task/{0}/io", process)) {}
+    : process_(fmt::format("/proc/{}", process)),
+      bytes_of_main_thread_(fmt::format("{}/task/{}/io", process_, process)) {}
 
 LifeSigns::Look LifeSigns::look() {
   constexpr double kShare = 0.05;
+  // Fields 12, 14 and 15 of proc(5): pages that were loaded, and ticks of all threads.
+  constexpr std::size_t kLoaded = 9, kUser = 11, kSystem = 12;
   const double now = watchdog_seconds();
   const double least = kShare * (now - std::exchange(looked_, now));
-  const Status status = status_in(status_);
-  const std::int64_t moved = bytes_in(bytes_of_main_thread_) + status.faults;
-  const bool computes = status.computed - std::exchange(computed_, status.computed) > least;
+  const std::vector<std::string> fields = fields_behind_name(process_);
+  // A process that is hidden, by how /proc is mounted, counts as alive.
+  if (fields.size() <= kSystem) return {.stopped = false, .alive = true};
+  const auto number = [&](std::size_t field) {
+    return read_number<std::int64_t>(fields[field]).value_or(0);
+  };
+  const auto ticks = static_cast<double>(number(kUser) + number(kSystem));
+  const double computed = ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const std::int64_t moved = bytes_in(bytes_of_main_thread_) + number(kLoaded);
+  const bool computes = computed - std::exchange(computed_, computed) > least;
   const bool moves = moved != std::exchange(moved_, moved);
-  const bool is_hidden = status.state == 0;  // by how /proc is mounted: it counts as alive
-  return {status.state == 'T', status.state == 'R' || is_hidden || computes || moves};
+  return {fields[0] == "T", fields[0] == "R" || computes || moves};
 }
 
 double watchdog_seconds() {

@@ -25,7 +25,7 @@ class LifeSigns {
   Look look();
 
  private:
-  const std::string status_;  // files of /proc
+  const std::string process_;  // its folder of /proc
   const std::string bytes_of_main_thread_;
   double looked_ = 0;
   double computed_ = 0;     // seconds, of all threads

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watchdogs' own way between ranks: datagrams to the one of rank 0, and its answers. Each is
-// told again twice a second, so that one may be lost; none waits for another, and none reaches MPI.
+// The watchdogs' own way between ranks: datagrams to the one of rank 0, and its answers. What a
+// rank tells it tells again, so that one may be lost; none waits for another, and none needs MPI.
 #pragma once
 
 #include <netinet/in.h>

@@ -53,8 +53,8 @@ struct Patience {
   bool stretches = true;      // the limit, for what is expected to take long
 };
 
-/// Written by one thread, read by others and by other processes: what is read in the middle of a
-/// change may be of two places, and counts for nothing where a look is not the only one.
+/// Written by one thread, read by others and by other processes. One that reads in the middle of a
+/// change may get half of it: a rank is accused after many looks alone, which all say the same.
 class ProgressMarks {
  public:
   /// What may take a second may take so many before anybody is accused.
