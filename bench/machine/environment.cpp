@@ -115,10 +115,10 @@ Fact busy_share(const Facts& observation, const std::filesystem::path& root) {
   if (!load || !usable || *load <= kHighLoad * *usable) {
     return Fact::absent("the load average is low");
   }
-  const HostLoadReader reader({}, {}, root);
-  const CoreTime before = reader.read().all;
+  const HostLoadReader reader(root);
+  const CoreTime before = reader.read().cores;
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const CoreTime after = reader.read().all;
+  const CoreTime after = reader.read().cores;
   const double total = after.total - before.total;
   if (!(total > 0)) return Fact::absent("/proc/stat does not say");
   return Fact::of((after.busy - before.busy) / total);

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -223,9 +222,7 @@ void add(double& sum, double value) { sum = sum == sum ? sum + value : value; }
 
 }  // namespace
 
-HostLoadReader::HostLoadReader(std::vector<int> processes, std::vector<int> cores,
-                               std::filesystem::path root)
-    : root_(std::move(root)), processes_(std::move(processes)), cores_(std::move(cores)) {
+HostLoadReader::HostLoadReader(std::filesystem::path root) : root_(std::move(root)) {
   // A disk that is made of others would be counted twice: only those with a device behind them.
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(root_ / "sys/block", ignored)) {
@@ -266,20 +263,9 @@ HostLoad HostLoadReader::read() const {
 }
 
 void HostLoadReader::read_cores(HostLoad& load) const {
-  std::ifstream lines(root_ / "proc/stat");
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string name;
-    fields >> name;
-    if (name == "intr") break;  // what follows is long and not needed
-    if (name == "cpu") {
-      load.all = core_time(fields);
-    } else if (name.starts_with("cpu")) {
-      const int core = std::stoi(name.substr(3));
-      if (std::ranges::find(cores_, core) == cores_.end()) continue;
-      load.cores.push_back(core_time(fields));
-    }
-  }
+  std::ifstream file(root_ / "proc/stat");
+  std::string name;
+  if (file >> name) load.cores = core_time(file);  // the first line is of all
 }
 
 void HostLoadReader::read_memory(HostLoad& load) const {
@@ -293,13 +279,6 @@ void HostLoadReader::read_memory(HostLoad& load) const {
     }
   }
   load.memory_used_bytes = installed - available;
-  const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
-  for (const int process : processes_) {
-    std::ifstream fields(root_ / fmt::format("proc/{}/statm", process));
-    double all = 0;
-    double resident = 0;
-    if (fields >> all >> resident) add(load.processes_memory_bytes, page * resident);
-  }
 }
 
 void HostLoadReader::read_disks(HostLoad& load) const {

@@ -104,7 +104,7 @@ struct DeviceLoad {
 /// answer.
 std::vector<DeviceLoad> device_loads(const Nvml& nvml);
 
-/// Clock ticks of one core, or of all together.
+/// Clock ticks.
 struct CoreTime {
   double busy = std::numeric_limits<double>::quiet_NaN();
   double steal = std::numeric_limits<double>::quiet_NaN();  // a hypervisor gave it to others
@@ -112,10 +112,8 @@ struct CoreTime {
 };
 
 struct HostLoad {
-  CoreTime all;
-  std::vector<CoreTime> cores;                                               // those asked for
-  double processes_memory_bytes = std::numeric_limits<double>::quiet_NaN();  // resident
-  double memory_used_bytes = std::numeric_limits<double>::quiet_NaN();       // not available
+  CoreTime cores;                                                       // all together
+  double memory_used_bytes = std::numeric_limits<double>::quiet_NaN();  // not available
   double disk_read_bytes = std::numeric_limits<double>::quiet_NaN();
   double disk_written_bytes = std::numeric_limits<double>::quiet_NaN();
   double network_received_bytes = std::numeric_limits<double>::quiet_NaN();  // without loopback
@@ -133,10 +131,8 @@ TcpCounters tcp_counters(const std::filesystem::path& root = "/");
 
 class HostLoadReader {
  public:
-  /// Process ids whose memory is counted, and cores that are told apart. `root` is another folder
-  /// than / in tests only.
-  HostLoadReader(std::vector<int> processes, std::vector<int> cores,
-                 std::filesystem::path root = "/");
+  /// `root` is another folder than / in tests only.
+  explicit HostLoadReader(std::filesystem::path root = "/");
 
   /// A few small files of the kernel; never throws for one that is missing.
   HostLoad read() const;
@@ -148,8 +144,6 @@ class HostLoadReader {
   void read_network(HostLoad& load) const;
 
   std::filesystem::path root_;
-  std::vector<int> processes_;
-  std::vector<int> cores_;
   std::vector<std::string> disks_;  // whole ones
 };
 

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/program/monitor.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "bench/measure/clock.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "collectives/control.hpp"
-#include "kernels/buffer.hpp"
 
 namespace scalebench {
 namespace {
@@ -23,64 +19,23 @@ namespace {
 constexpr std::chrono::milliseconds kInterval{500};
 constexpr double kShortest = 0.1;  // seconds
 
-/// Collective.
-Neighbours neighbours_of(const Ranks& ranks) {
-  const std::vector<int> cpus = usable_cpus();
-  return neighbours_of(ranks.host.rank(), ranks.host.topology(), all_gather(ranks.host, getpid()),
-                       gather_lists(ranks.host, {cpus.begin(), cpus.end()}));
-}
-
 double utc_seconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) /
          1e3;
 }
 
-/// NaN when the clock of the core did not move.
+/// NaN when the clock of the cores did not move.
 double share(double part, double part_before, double total, double total_before) {
   const double ticks = total - total_before;
   return ticks > 0 ? (part - part_before) / ticks : std::numeric_limits<double>::quiet_NaN();
 }
 
-double busy_share(const CoreTime& before, const CoreTime& now) {
-  return share(now.busy, before.busy, now.total, before.total);
-}
-
-/// Mean busy share over the ranks' cores.
-void set_cores(ResultRow& row, const HostLoad& before, const HostLoad& now) {
-  if (before.cores.size() != now.cores.size()) return;  // one was taken away meanwhile
-  CoreTime all_before{0, 0, 0};
-  CoreTime all_now = all_before;
-  for (std::size_t i = 0; i < now.cores.size(); ++i) {
-    if (std::isnan(busy_share(before.cores[i], now.cores[i]))) continue;
-    all_before.busy += before.cores[i].busy;
-    all_before.total += before.cores[i].total;
-    all_now.busy += now.cores[i].busy;
-    all_now.total += now.cores[i].total;
-  }
-  row.set("rank_cores_share", busy_share(all_before, all_now));
-}
-
 }  // namespace
 
-Neighbours neighbours_of(int rank, const Topology& topology, const std::vector<double>& processes,
-                         const std::vector<std::vector<double>>& cpus) {
-  const int node = topology.node_of_rank[static_cast<std::size_t>(rank)];
-  Neighbours neighbours;
-  std::set<int> all;
-  for (std::size_t other = 0; other < processes.size(); ++other) {
-    if (topology.node_of_rank[other] != node) continue;
-    neighbours.processes.push_back(static_cast<int>(processes[other]));
-    for (const double cpu : cpus[other]) all.insert(static_cast<int>(cpu));
-  }
-  neighbours.cpus.assign(all.begin(), all.end());
-  return neighbours;
-}
-
 struct Monitor::Sampler {
-  Sampler(ResultRow row, const Neighbours& neighbours, bool first, CsvWriter* to)
+  Sampler(ResultRow row, bool first, CsvWriter* to)
       : common(std::move(row)),
-        host(neighbours.processes, neighbours.cpus),
         file(to),
         at_home(first),
         thread([this](const std::stop_token& stop) { run(stop); }) {}
@@ -146,13 +101,11 @@ struct Monitor::Sampler {
 
 Monitor::Monitor(const Ranks& ranks, bool wanted, int launch, Recorder& recorder)
     : ranks_(ranks), wanted_(wanted) {
-  if (!wanted_) return;
-  const Neighbours neighbours = neighbours_of(ranks_);
-  if (ranks_.session.local_rank() != 0) return;
+  if (!wanted_ || ranks_.session.local_rank() != 0) return;
   ResultRow row = recorder.side_row(monitor_schema(), "");
   row.set("launch", launch).set("host", ranks_.session.host());
-  sampler_ = std::make_unique<Sampler>(std::move(row), neighbours, ranks_.first(),
-                                       recorder.file(monitor_schema()));
+  sampler_ =
+      std::make_unique<Sampler>(std::move(row), ranks_.first(), recorder.file(monitor_schema()));
 }
 
 Monitor::~Monitor() = default;
@@ -188,10 +141,10 @@ std::vector<ResultRow> monitor_rows(const ResultRow& common, const HostLoad& bef
   };
   std::vector<ResultRow> rows{common};
   ResultRow& host = rows[0];
-  host.set("cpu_share", busy_share(before.all, now.all));
-  set_cores(host, before, now);
-  host.set("steal_share", share(now.all.steal, before.all.steal, now.all.total, before.all.total));
-  host.set("ranks_memory_bytes", now.processes_memory_bytes);
+  host.set("cpu_share",
+           share(now.cores.busy, before.cores.busy, now.cores.total, before.cores.total));
+  host.set("steal_share",
+           share(now.cores.steal, before.cores.steal, now.cores.total, before.cores.total));
   host.set("memory_used_bytes", now.memory_used_bytes);
   host.set("disk_read_bytes_per_s", rate(&HostLoad::disk_read_bytes));
   host.set("disk_write_bytes_per_s", rate(&HostLoad::disk_written_bytes));

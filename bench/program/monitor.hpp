@@ -16,16 +16,6 @@
 
 namespace scalebench {
 
-/// The ranks of one host.
-struct Neighbours {
-  std::vector<int> processes;
-  std::vector<int> cpus;  // on which they may run
-};
-
-/// Of `rank`'s host, be there another of the same name. By rank: its process and its CPUs.
-Neighbours neighbours_of(int rank, const Topology& topology, const std::vector<double>& processes,
-                         const std::vector<std::vector<double>>& cpus);
-
 class Monitor {
  public:
   /// Collective. Begins at once when `wanted`; rows go to monitor.csv of `recorder`, those of rank

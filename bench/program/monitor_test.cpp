@@ -14,43 +14,29 @@ std::vector<ResultRow> rows(const HostLoad& before, const HostLoad& now,
   return monitor_rows(common, before, now, 0.5, devices);
 }
 
-TEST(NeighboursOf, AreTheRanksOfOneHostAlone) {
-  const Topology topology{{0, 1, 1, 0}};
-  const std::vector<std::vector<double>> cpus{{0}, {0, 1}, {1, 2}, {3}};
-  const Neighbours first = neighbours_of(0, topology, {10, 10, 11, 12}, cpus);
-  EXPECT_EQ(first.processes, (std::vector<int>{10, 12}));
-  EXPECT_EQ(first.cpus, (std::vector<int>{0, 3}));
-  const Neighbours second = neighbours_of(2, topology, {10, 10, 11, 12}, cpus);
-  EXPECT_EQ(second.processes, (std::vector<int>{10, 11}));
-  EXPECT_EQ(second.cpus, (std::vector<int>{0, 1, 2}));
-}
-
 TEST(MonitorRows, AreSharesAndRates) {
   HostLoad before;
   HostLoad now;
-  before.all = {100, 10, 1000};
-  now.all = {175, 15, 1100};
-  before.cores = {{0, 0, 0}, {0, 0, 0}};
-  now.cores = {{50, 0, 50}, {10, 0, 50}};
+  before.cores = {100, 10, 1000};
+  now.cores = {175, 15, 1100};
   before.disk_written_bytes = 0;
   now.disk_written_bytes = 4096;
-  now.processes_memory_bytes = 5e6;
+  now.memory_used_bytes = 5e6;
   const auto sample = rows(before, now);
   ASSERT_EQ(sample.size(), 1U);
   const ResultRow& row = sample[0];
   EXPECT_EQ(row.get("host"), "here");
   EXPECT_EQ(row.get("cpu_share"), "0.75");
   EXPECT_EQ(row.get("steal_share"), "0.05");
-  EXPECT_EQ(row.get("rank_cores_share"), "0.6");
   EXPECT_EQ(row.get("disk_write_bytes_per_s"), "8192");
-  EXPECT_EQ(row.get("ranks_memory_bytes"), "5000000");
+  EXPECT_EQ(row.get("memory_used_bytes"), "5000000");
 }
 
 TEST(MonitorRows, LeaveEmptyWhatIsUnknown) {
   const auto sample = rows({}, {});
   for (const char* column :
-       {"cpu_share", "rank_cores_share", "steal_share", "ranks_memory_bytes", "memory_used_bytes",
-        "disk_read_bytes_per_s", "network_sent_bytes_per_s", "gpu", "gpu_share"}) {
+       {"cpu_share", "steal_share", "memory_used_bytes", "disk_read_bytes_per_s",
+        "network_sent_bytes_per_s", "gpu", "gpu_share"}) {
     EXPECT_EQ(sample[0].get(column), "") << column;
   }
 }
