@@ -27,6 +27,7 @@
 #include "bench/study/import/kinds.hpp"
 #include "bench/study/nightly/record.hpp"
 #include "bench/study/plan/config.hpp"
+#include "bench/study/plan/layouts.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "bench/study/run/result_text.hpp"
 #include "kernels/error.hpp"

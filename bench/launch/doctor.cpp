@@ -94,16 +94,6 @@ Finding check_python(const fs::path& scripts) {
           "install matplotlib (Debian: python3-matplotlib)"};
 }
 
-Finding check_dataset(const fs::path& dataset) {
-  std::error_code error;
-  if (fs::is_directory(dataset, error) && !fs::is_empty(dataset, error)) {
-    return {Finding::ok, "data set", dataset.string()};
-  }
-  return {Finding::warning, "data set",
-          fmt::format("'{}' is not there, or is empty: no training on it", dataset.string()),
-          "fetch the data set, or name the place where it is"};
-}
-
 Finding check_results(const DoctorInputs& inputs) {
   std::error_code error;
   fs::path folder = fs::absolute(inputs.results, error).lexically_normal();
@@ -171,7 +161,6 @@ std::vector<Finding> diagnose(const DoctorInputs& inputs) {
                     "install NCCL (Debian: libnccl-dev), then configure again"),
       check_library(treatment, "torch", "LibTorch", "no bench_throughput, no bench_epoch",
                     "install LibTorch (Debian: libtorch-dev), then configure again"),
-      check_dataset(inputs.dataset),
       check_python(inputs.scripts)};
   for (Warning& warning : warnings(environment, inputs.cores_asked)) {
     findings.push_back(

@@ -33,7 +33,6 @@ struct DoctorInputs {
   int cores_asked = 0;                         // ranks times threads; 0: not known yet
   std::string mpirun = "mpirun";               // a name on the PATH or a path
   std::filesystem::path scripts = "scripts";   // holds `python`, which draws the figures
-  std::filesystem::path dataset;               // a folder
   std::filesystem::path results = "results";   // where runs will go; need not exist yet
   std::uintmax_t results_bytes = 100'000'000;  // that must be free there
 };

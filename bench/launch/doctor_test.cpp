@@ -120,10 +120,6 @@ TEST_F(DoctorTest, SaysWhatAMissingPartCosts) {
   EXPECT_THAT(about("GPUs").text, HasSubstr("no driver"));
   inputs_.environment.key["gpus"] = Fact::of(nlohmann::json{"Card A", "Card B"});
   EXPECT_EQ(about("GPUs").text, "2: Card A, Card B");
-  inputs_.dataset = programs_.folder() / "mnist";
-  EXPECT_EQ(about("data set").level, Finding::warning);
-  programs_.folder().write("mnist/images", "x");
-  EXPECT_EQ(about("data set").level, Finding::ok);
 }
 
 TEST_F(DoctorTest, RepeatsTheEnvironmentsWarnings) {

@@ -4,7 +4,6 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <set>
 #include <sstream>
 
 #include "bench/record/file.hpp"
@@ -218,67 +217,8 @@ std::string host_words(const Hosts& hosts) {
   return words;
 }
 
-namespace {
-
-int hosts_with(int slots, const Hosts& hosts) {
-  return static_cast<int>(
-      std::ranges::count_if(hosts, [&](const Host& host) { return host.slots >= slots; }));
-}
-
-/// 1, 2, 4, ... and `most` itself.
-std::vector<int> powers_up_to(int most) {
-  std::vector<int> powers;
-  for (int n = 1; n < most; n *= 2) powers.push_back(n);
-  powers.push_back(most);
-  return powers;
-}
-
-}  // namespace
-
 std::string layout_words(const Layout& layout) {
   return fmt::format("{}x{}", layout.nodes, layout.per_node);
-}
-
-std::vector<Layout> parse_layouts(std::string_view words, std::string_view source) {
-  std::set<Layout> layouts;
-  for (const std::string& word : split(words)) {
-    Layout layout;
-    const bool is_read = RE2::FullMatch(word, R"((\d+)x(\d+))", &layout.nodes, &layout.per_node);
-    if (!is_read || layout.nodes < 1 || layout.per_node < 1 ||
-        layout.nodes > kMostSlots / layout.per_node) {
-      refuse(source, word, "is no layout; valid: hosts x ranks of each, as 1x1,1x2,2x2");
-    }
-    layouts.insert(layout);
-  }
-  return {layouts.begin(), layouts.end()};
-}
-
-std::vector<Layout> default_layouts(const Hosts& hosts) {
-  std::set<Layout> layouts;
-  const int most = std::ranges::max(hosts, {}, &Host::slots).slots;
-  for (const int per_node : powers_up_to(most)) {
-    for (const int nodes : powers_up_to(hosts_with(per_node, hosts))) {
-      layouts.insert({nodes, per_node});
-    }
-  }
-  // Where slots differ, the most that all hosts have.
-  const int all = std::ranges::min(hosts, {}, &Host::slots).slots;
-  layouts.insert({static_cast<int>(hosts.size()), all});
-  return {layouts.begin(), layouts.end()};
-}
-
-Layout layout_of(int ranks, const Hosts& hosts, bool oversubscribe) {
-  for (int nodes = 1; nodes <= static_cast<int>(hosts.size()); ++nodes) {
-    const bool even = ranks % nodes == 0;
-    if (even && hosts_with(ranks / nodes, hosts) >= nodes) return {nodes, ranks / nodes};
-  }
-  for (int nodes = static_cast<int>(hosts.size()); oversubscribe; --nodes) {
-    if (ranks % nodes == 0) return {nodes, ranks / nodes};
-  }
-  fail<UsageError>(
-      "{} ranks do not fit evenly on {}; use fewer, name slots (host:{}), or use --oversubscribe, "
-      "which marks every row emulated",
-      ranks, host_words(hosts), ranks);
 }
 
 Hosts hosts_of(const Layout& layout, const Hosts& hosts, bool oversubscribe) {
@@ -298,12 +238,6 @@ Hosts hosts_of(const Layout& layout, const Hosts& hosts, bool oversubscribe) {
       "layout {} does not fit on {}: {} of {} hosts have {} slots; use fewer, or --oversubscribe, "
       "which marks every row emulated",
       layout_words(layout), host_words(hosts), chosen.size(), hosts.size(), layout.per_node);
-}
-
-std::string ranks_words(const std::string& ranks, const std::string& nodes) {
-  const int n = number_in(ranks), k = number_in(nodes);
-  if (k < 2) return ranks;
-  return n % k == 0 ? layout_words({k, n / k}) : fmt::format("{} on {}", n, k);
 }
 
 }  // namespace scalebench

@@ -86,6 +86,8 @@ std::string injected_in(const std::vector<Cell>& cells);
 /// For people: "allreduce ring shared_memory float 64 KiB N=2", "epoch mlp mirrored strong N=2x4"
 /// on 2 nodes.
 std::string label_of(const ResultRow& row);
+/// "4", and "2x2" where ranks lie on several nodes (texts as in rows; an empty one is unknown).
+std::string ranks_words(const std::string& ranks, const std::string& nodes);
 
 /// Of each row the parameters in which it and the others of its name differ; none where no other
 /// has it. `names`: one a row.

@@ -182,5 +182,13 @@ TEST(Origins, HaveTheirOwnAnswers) {
   EXPECT_EQ(summary[1].get("strategy"), "mirrored, emulated");
 }
 
+TEST(RanksWords, NameNodesWhereThereAreSeveral) {
+  EXPECT_EQ(ranks_words("4", "1"), "4");
+  EXPECT_EQ(ranks_words("4", ""), "4");
+  EXPECT_EQ(ranks_words("4", "2"), "2x2");
+  EXPECT_EQ(ranks_words("7", "2"), "7 on 2");
+  EXPECT_EQ(ranks_words("", ""), "");
+}
+
 }  // namespace
 }  // namespace scalebench

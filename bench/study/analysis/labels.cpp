@@ -34,6 +34,12 @@ std::string injected_in(const ResultRow& row) {
   return note.substr(begin, note.find("; ", begin) - begin);
 }
 
+std::string ranks_words(const std::string& ranks, const std::string& nodes) {
+  const int n = read_number<int>(ranks).value_or(0), k = read_number<int>(nodes).value_or(0);
+  if (k < 2) return ranks;
+  return n % k == 0 ? layout_words({k, n / k}) : fmt::format("{} on {}", n, k);
+}
+
 std::string label_of(const ResultRow& row) {
   std::vector<std::string> words{std::string(row.schema().bench())};
   constexpr std::array<std::string_view, 11> kWords{

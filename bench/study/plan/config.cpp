@@ -12,6 +12,7 @@
 #include "bench/cli/quantity.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/record/results_folder.hpp"
+#include "bench/study/plan/layouts.hpp"
 #include "bench/study/plan/named.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "collectives/carries.hpp"

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "bench/study/plan/layouts.hpp"
 #include "bench/study/plan/plan.hpp"
 #include "kernels/testing.hpp"
 

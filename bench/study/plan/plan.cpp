@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bench/cli/quantity.hpp"
+#include "bench/study/plan/layouts.hpp"
 #include "bench/study/plan/named.hpp"
 #include "collectives/carries.hpp"
 #include "kernels/error.hpp"

@@ -18,6 +18,7 @@
 #include "bench/machine/device_choice.hpp"
 #include "bench/machine/host_files.hpp"
 #include "bench/record/file.hpp"
+#include "bench/study/plan/layouts.hpp"
 #include "bench/study/run/setup.hpp"
 #include "collectives/mpi_session.hpp"
 #include "kernels/device.hpp"

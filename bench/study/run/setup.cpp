@@ -103,7 +103,6 @@ DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::pat
   inputs.variables = environment_variables(::environ);
   inputs.mpirun = mpirun;
   inputs.scripts = scripts_folder();
-  inputs.dataset = kFashionMnistFolder;
   inputs.results = results;
   return inputs;
 }

@@ -12,6 +12,7 @@
 #include "bench/launch/host_survey.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/launch/process.hpp"
+#include "bench/study/plan/layouts.hpp"
 #include "bench/study/run/resolved_study.hpp"
 #include "bench/study/verbs/verb.hpp"
 #include "kernels/error.hpp"
