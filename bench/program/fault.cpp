@@ -2,6 +2,7 @@
 #include "bench/program/fault.hpp"
 
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -67,22 +68,21 @@ std::string forms_of(InjectedInto program) {
   return fmt::format("{}", fmt::join(forms, ", "));
 }
 
-/// Takes what is behind `mark` off `text`, as `kind` wants it: false where that is no number, is
-/// missing, or does not belong there.
+/// What is behind `mark`, as `kind` wants it: false where that is no number, is missing, or does
+/// not belong there.
 template <class Number>
-bool take(char mark, const Kind& kind, std::string_view& text, Number& number) {
+bool takes(const Kind& kind, char mark, const std::string& text, Number& number) {
   const std::size_t at = kind.form.find(mark);
-  const bool belongs = at != std::string_view::npos;
-  const std::size_t begin = text.find(mark);
-  if (begin == std::string_view::npos) return !belongs || kind.form[at - 1] == '[';
-  const std::optional<Number> read = read_number<Number>(text.substr(begin + 1));
-  text = text.substr(0, begin);
+  if (text.empty()) return at == std::string_view::npos || kind.form[at - 1] == '[';
+  const std::optional<Number> read = read_number<Number>(std::string_view(text).substr(1));
   number = read.value_or(number);
-  return belongs && read.has_value();
+  return at != std::string_view::npos && read.has_value();
 }
 
 Injection parse(const std::string& typed, InjectedInto program, int ranks) {
-  const std::string_view name = std::string_view(typed).substr(0, typed.find_first_of("=:@"));
+  static const RE2 kWord("(?s)([^=:@]*)(=[^:@]*)?(:[^@]*)?(@.*)?", RE2::Latin1);
+  std::string name, amount, rank, when;
+  const bool is_word = RE2::FullMatch(typed, kWord, &name, &amount, &rank, &when);
   const auto kind = std::ranges::find_if(
       kKinds, [&](const Kind& one) { return one.name == name && one.program == program; });
   if (kind == kKinds.end()) fail<UsageError>("--inject {}: valid: {}", typed, forms_of(program));
@@ -91,11 +91,8 @@ Injection parse(const std::string& typed, InjectedInto program, int ranks) {
                 .when = kind->otherwise,
                 .text = typed,
                 .at_a_moment = comes_at_a_moment(*kind)};
-  std::string_view rest = typed;
-  // From behind, since a number may hold none of these marks.
-  const bool moment = take('@', *kind, rest, one.when), rank = take(':', *kind, rest, one.rank);
-  const bool amount = take('=', *kind, rest, one.amount);
-  if (!moment || !rank || !amount || rest != name || one.when < kind->first) {
+  if (!is_word || !takes(*kind, '=', amount, one.amount) || !takes(*kind, ':', rank, one.rank) ||
+      !takes(*kind, '@', when, one.when) || one.when < kind->first) {
     fail<UsageError>("--inject {}: valid: {}", typed, kind->form);
   }
   if (!(one.amount >= kind->least && one.amount <= kind->most)) {

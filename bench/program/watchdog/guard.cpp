@@ -29,7 +29,6 @@ constexpr double kAgainSeconds = 0.05;   // between two letters that are to be a
 constexpr double kGraceSeconds = 2;      // in which a launcher, or the rank itself, ends it
 constexpr double kUnnamedSeconds = 0.3;  // in which rank 0's watchdog says who names a death
 constexpr double kLingerSeconds = 1;     // in which the last watchdogs ask rank 0's
-constexpr int kLettersAtOnce = 1000;     // a stranger may send without end
 // The letters of more ranks would wake rank 0's watchdog all the time: it reads them that often.
 constexpr int kFewRanks = 16;
 constexpr double kReadSeconds = 0.1;
@@ -84,11 +83,7 @@ class Guard {
     // Another process may hold the other end of the pipe.
     parent_has_ended_ = parent_has_ended_ || closed || page_.over || getppid() != parent_;
     notice_life();
-    for (int letters = 0; letters < kLettersAtOnce; ++letters) {
-      const auto received = post_.receive(token());
-      if (!received) return;
-      take(*received);
-    }
+    while (const auto received = post_.receive(token())) take(*received);
   }
 
   std::uint64_t token() const { return life_ == Life::unwatched ? 0 : page_.invitation.token; }

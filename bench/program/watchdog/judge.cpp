@@ -50,10 +50,6 @@ std::string names_of(std::span<const WatchedRank> ranks) {
   return fmt::to_string(fmt::join(names, ", "));
 }
 
-std::string hang_of(std::span<const WatchedRank> ranks) {
-  return fmt::format("{} {}", names_of(ranks), ranks.size() == 1 ? "hangs" : "hang");
-}
-
 std::vector<WatchedRank> silent_of(std::span<const WatchedRank> ranks) {
   std::vector<WatchedRank> silent;
   std::ranges::copy_if(ranks, std::back_inserter(silent), &WatchedRank::silent);
@@ -93,30 +89,25 @@ std::string describe_idleness(const WatchedRank& idle) {
 
 std::string describe_hang(std::span<const WatchedRank> ranks, double seconds) {
   std::vector<WatchedRank> blamed = silent_of(ranks);
-  if (!blamed.empty()) {
-    return fmt::format("{}: no sign of life for {:.3g} s{}{}; ending all ranks", hang_of(blamed),
-                       seconds, where(blamed.front().progress), likely_cause(ranks));
-  }
+  if (!blamed.empty()) return describe_silence(ranks, seconds) + "; ending all ranks";
   const auto by_place = [](const WatchedRank& one) { return place_of(one.progress); };
   const WatchedRank behind = std::ranges::min(ranks, {}, by_place);
   std::ranges::copy_if(ranks, std::back_inserter(blamed),
                        [&](const WatchedRank& one) { return by_place(one) == by_place(behind); });
+  const char* others = ", and the others wait";
   if (blamed.size() == ranks.size()) {
     const auto is_dead = [&](const WatchedRank& one) { return one.dead_seconds > seconds / 2; };
     std::erase_if(blamed, std::not_fn(is_dead));
-    if (!blamed.empty() && blamed.size() < ranks.size()) {
+    if (blamed.empty() || blamed.size() == ranks.size()) {
       return fmt::format(
-          "{}: no progress for {:.3g} s{}, and no work, where the others wait busily; ending all "
-          "ranks",
-          hang_of(blamed), seconds, where(behind.progress));
+          "all ranks hang: no progress for {:.3g} s{}, where all of them are; ending all ranks",
+          seconds, where(behind.progress));
     }
-    return fmt::format(
-        "all ranks hang: no progress for {:.3g} s{}, where all of them are; "
-        "ending all ranks",
-        seconds, where(behind.progress));
+    others = ", and no work, where the others wait busily";
   }
-  return fmt::format("{}: no progress for {:.3g} s{}, and the others wait; ending all ranks",
-                     hang_of(blamed), seconds, where(behind.progress));
+  return fmt::format("{} {}: no progress for {:.3g} s{}{}; ending all ranks", names_of(blamed),
+                     blamed.size() == 1 ? "hangs" : "hang", seconds, where(behind.progress),
+                     others);
 }
 
 Judge::Judge(int ranks, double limit_seconds)

@@ -130,7 +130,7 @@ TEST(WatchdogJudge, IsQuietWhenAllGoesWell) {
   Court court(3);
   for (int cell = 0; cell < 3; ++cell) {
     for (Court::Rank& one : court.ranks()) {
-      one.marks.begin("fine", Stage::cell);
+      one.marks.cell("fine");
       one.works = true;
     }
     EXPECT_EQ(court.said_within(20), "");
@@ -150,7 +150,7 @@ TEST(WatchdogJudge, NamesTheRankThatTheOthersWaitFor) {
   for (const int culprit : {0, 2}) {
     Court court(3);
     for (Court::Rank& one : court.ranks()) {
-      one.marks.begin("allreduce ring float 1 MiB", Stage::cell);
+      one.marks.cell("allreduce ring float 1 MiB");
       for (int i = 0; i < 16; ++i) one.marks.enter();
       one.marks.leave();
       if (one.told.rank != culprit) one.marks.enter();
@@ -165,7 +165,7 @@ TEST(WatchdogJudge, NamesTheRankThatTheOthersWaitFor) {
 
 TEST(WatchdogJudge, SaysWhenAllHangTogether) {
   Court court(2);
-  for (Court::Rank& one : court.ranks()) one.marks.begin("stuck", Stage::cell);
+  for (Court::Rank& one : court.ranks()) one.marks.cell("stuck");
   EXPECT_THAT(court.said_within(10),
               StartsWith("all ranks hang: no progress for 5 s in \"stuck\""));
 }
@@ -174,7 +174,7 @@ TEST(WatchdogJudge, NamesTheRankThatIsStopped) {
   for (const Stage stage : {Stage::cell, Stage::between}) {
     Court court(3, 8);
     for (Court::Rank& one : court.ranks()) {
-      one.marks.begin("cell", Stage::cell);
+      one.marks.cell("cell");
       if (stage == Stage::between) one.marks.end_cell();
     }
     EXPECT_EQ(court.said_within(1), "");
@@ -182,7 +182,7 @@ TEST(WatchdogJudge, NamesTheRankThatIsStopped) {
     EXPECT_EQ(court.said_within(4), "");
     ASSERT_EQ(court.notes.size(), 1U) << "long before that ends anything";
     EXPECT_THAT(court.notes[0], StartsWith("rank 1 on node: no sign of life for 2.5 s"));
-    EXPECT_THAT(court.said_within(10), StartsWith("rank 1 on node hangs: no sign of life for 8 s"));
+    EXPECT_THAT(court.said_within(10), StartsWith("rank 1 on node: no sign of life for 8 s"));
   }
 }
 
@@ -199,7 +199,7 @@ TEST(WatchdogJudge, NotesEachSilenceOnce) {
 
 TEST(WatchdogJudge, LeavesAJobAloneThatIsStoppedAsAWhole) {
   Court court(2);
-  for (Court::Rank& one : court.ranks()) one.marks.begin("cell", Stage::cell);
+  for (Court::Rank& one : court.ranks()) one.marks.cell("cell");
   for (Court::Rank& one : court.ranks()) one.stopped = true;
   EXPECT_EQ(court.said_within(60), "");
   court.rank(0).stopped = false;
@@ -214,12 +214,12 @@ TEST(WatchdogJudge, NamesTheLastOneThatIsStoppedWhereOthersHaveEnded) {
   court.judge().dismiss(0, /*failing=*/false, court.now());
   court.rank(0).parted = true;
   court.rank(1).stopped = true;
-  EXPECT_THAT(court.said_within(10), StartsWith("rank 1 on node hangs: no sign of life for 5 s"));
+  EXPECT_THAT(court.said_within(10), StartsWith("rank 1 on node: no sign of life for 5 s"));
 }
 
 TEST(WatchdogJudge, WhoSleptKnowsNothingOfTheMeantime) {
   Court court(2);
-  for (Court::Rank& one : court.ranks()) one.marks.begin("cell", Stage::cell);
+  for (Court::Rank& one : court.ranks()) one.marks.cell("cell");
   EXPECT_EQ(court.said_within(3), "");
   court.sleep(60);
   EXPECT_EQ(court.said_within(4), "");
@@ -229,7 +229,7 @@ TEST(WatchdogJudge, WhoSleptKnowsNothingOfTheMeantime) {
 TEST(WatchdogJudge, WaitsLongerForWhatTakesLong) {
   Court court(2);
   for (Court::Rank& one : court.ranks()) {
-    one.marks.begin("slow", Stage::cell);
+    one.marks.cell("slow");
     one.marks.expect(1);
   }
   EXPECT_EQ(court.said_within(99), "");
@@ -253,8 +253,8 @@ TEST(WatchdogJudge, NamesTheDeathBehindAFailureAndNoneAfterIt) {
 TEST(WatchdogJudge, NamesTheRankThatAnotherIsAheadOfInASpan) {
   Court court(3);
   for (Court::Rank& one : court.ranks()) {
-    one.marks.begin("opening transport nccl", Stage::span);
-    if (one.told.rank != 2) one.marks.begin("first message", Stage::span);
+    one.marks.span("opening transport nccl");
+    if (one.told.rank != 2) one.marks.span("first message");
   }
   EXPECT_EQ(court.said_within(10),
             "rank 2 on node hangs: no progress for 5 s in \"opening transport nccl\", and the "
@@ -263,17 +263,17 @@ TEST(WatchdogJudge, NamesTheRankThatAnotherIsAheadOfInASpan) {
 
 TEST(WatchdogJudge, ARankThatComputesOnItsOwnTakesItsTime) {
   Court court(2);
-  court.rank(0).marks.begin("cell", Stage::cell);
-  court.rank(1).marks.begin("building the model", Stage::work);
+  court.rank(0).marks.cell("cell");
+  court.rank(1).marks.work("building the model");
   court.rank(1).lives = true;
   EXPECT_EQ(court.said_within(600), "");
 }
 
 TEST(WatchdogJudge, NamesTheRankWhoseWorkStandsStill) {
   Court court(2);
-  court.rank(0).marks.begin("cell", Stage::cell);
+  court.rank(0).marks.cell("cell");
   court.rank(0).lives = true;
-  court.rank(1).marks.begin("building the model", Stage::work);
+  court.rank(1).marks.work("building the model");
   EXPECT_EQ(court.said_within(49), "");
   EXPECT_EQ(
       court.said_within(10),
@@ -285,7 +285,7 @@ TEST(WatchdogJudge, NamesTheRankThatStandsStillBetweenCells) {
   // As when rank 0 writes rows to a server that is gone, and the other waits busily for it.
   Court court(2);
   for (Court::Rank& one : court.ranks()) {
-    one.marks.begin("cell", Stage::cell);
+    one.marks.cell("cell");
     one.marks.end_cell();
   }
   court.rank(1).lives = true;
@@ -297,7 +297,7 @@ TEST(WatchdogJudge, NamesTheRankWhoseLibraryNeverReturnsFromACallInsideAWork) {
   Court court(2);
   std::deque<CallMarks::Call> calls;
   for (Court::Rank& one : court.ranks()) {
-    one.marks.begin("building the model", Stage::work);
+    one.marks.work("building the model");
     calls.emplace_back(&one.marks.calls());
   }
   court.rank(0).lives = true;
@@ -309,7 +309,7 @@ TEST(WatchdogJudge, NamesTheRankWhoseLibraryNeverReturnsFromACallInsideAWork) {
 TEST(WatchdogJudge, ARankThatWaitsForOneThatWorksTakesItsTime) {
   Court court(2);
   for (Court::Rank& one : court.ranks()) {
-    one.marks.begin("building the model", Stage::work);
+    one.marks.work("building the model");
     one.lives = true;
   }
   const CallMarks::Call call(&court.rank(0).marks.calls());
@@ -319,10 +319,10 @@ TEST(WatchdogJudge, ARankThatWaitsForOneThatWorksTakesItsTime) {
 TEST(WatchdogJudge, NamesTheRankThatIsBusyForEver) {
   Court court(2);
   for (Court::Rank& one : court.ranks()) {
-    one.marks.begin("building the model", Stage::work);
+    one.marks.work("building the model");
     one.lives = true;
   }
-  court.rank(0).marks.begin("first step", Stage::work);
+  court.rank(0).marks.work("first step");
   EXPECT_EQ(court.said_within(719), "");
   EXPECT_THAT(court.said_within(10),
               StartsWith("rank 1 on node hangs: no progress for 720 s in \"building the model\""));

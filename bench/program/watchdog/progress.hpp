@@ -63,9 +63,20 @@ class ProgressMarks {
   ProgressMarks() { set_patience({}); }
   /// Before anything is begun.
   void set_patience(Patience patience);
-  void begin(std::string_view name, Stage stage);
+
+  // Each lasts until the next one, or end_cell().
+
+  void cell(std::string_view name) { begin(name, Stage::cell); }
+  /// What ranks do together beside cells, as "opening transport nccl".
+  void span(std::string_view name) { begin(name, Stage::span); }
+  /// What this rank does on its own and may take minutes, as "building the model".
+  void work(std::string_view name) { begin(name, Stage::work); }
   void end_cell();
+  /// An operation of this cell, or what lies between two, may take that long: waits at least a
+  /// hundred times as long for it, where the limit stretches. Until the next cell, span or work.
   void expect(double operation_seconds);
+  /// What has begun may take that long as a whole, where the limit stretches.
+  void allow(double seconds) { expect(seconds / kLimitOverExpected); }
   // One thread writes: no read-modify-write needs to be atomic. An operation that was not left, as
   // an exception ended it, is so with the next one.
   void enter() { moves_.store(moves() + 1 + moves() % 2, std::memory_order_relaxed); }
@@ -76,6 +87,7 @@ class ProgressMarks {
   CallMarks& calls() { return calls_; }
 
  private:
+  void begin(std::string_view name, Stage stage);
   std::uint64_t moves() const { return moves_.load(std::memory_order_relaxed); }
   double least_seconds() const;
   /// `seconds`, or as many as what is expected to take `expected` may take.

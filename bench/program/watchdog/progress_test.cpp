@@ -21,7 +21,7 @@ TEST(ProgressMarks, OfOneThatWaitsHaveTheLimitOfASpan) {
     const CallMarks::Call longer(&calls, std::size_t{1} << 30U);
     { const CallMarks::Call inner(&calls); }
     EXPECT_GT(marks.read().limit_seconds, 100) << "a message that takes its time";
-    marks.begin("cell", Stage::cell);
+    marks.cell("cell");
     EXPECT_EQ(marks.read().limit_seconds, 25);
     marks.end_cell();
   }
@@ -47,7 +47,7 @@ TEST(ProgressMarks, HaveALimitForEveryStage) {
   ProgressMarks marks;
   const auto limit = [&] { return marks.read().limit_seconds; };
   EXPECT_EQ(limit(), 250) << "before the first cell";
-  marks.begin("cell", Stage::cell);
+  marks.cell("cell");
   EXPECT_EQ(limit(), 25);
   marks.expect(1);
   EXPECT_EQ(limit(), 100);
@@ -55,13 +55,13 @@ TEST(ProgressMarks, HaveALimitForEveryStage) {
   EXPECT_EQ(limit(), 25);
   marks.end_cell();
   EXPECT_EQ(limit(), 250);
-  marks.begin("work", Stage::work);
+  marks.work("work");
   EXPECT_EQ(limit(), 250);
   marks.expect(1);
   EXPECT_EQ(limit(), 250) << "what takes long makes no limit shorter";
   marks.expect(10);
   EXPECT_EQ(limit(), 1000);
-  marks.begin("span", Stage::span);
+  marks.span("span");
   EXPECT_EQ(limit(), 25);
 }
 
@@ -69,7 +69,7 @@ TEST(ProgressMarks, OfALimitThatIsAskedForDoNotStretch) {
   ProgressMarks marks;
   marks.set_patience({3, /*stretches=*/false});
   EXPECT_EQ(marks.read().limit_seconds, 30);
-  marks.begin("cell", Stage::cell);
+  marks.cell("cell");
   marks.expect(1);
   EXPECT_EQ(marks.read().limit_seconds, 3);
 }

@@ -15,7 +15,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <new>
 #include <string>
 #include <thread>
@@ -94,9 +93,9 @@ WatchdogPage* new_page() {
 
 }  // namespace
 
-Watchdog::Watchdog() : page_(new_page()) {}
-
-Watchdog::Watchdog(int argc, char** argv, double stopped_seconds) : page_(new_page()) {
+Watchdog::Watchdog(int argc, char** argv, bool is_rank, double stopped_seconds)
+    : page_(new_page()) {
+  if (!is_rank) return;
   page_of_this_process = page_;
   news_of_this_process = news_.writing();
   const pid_t parent = getpid();
@@ -145,7 +144,12 @@ void Watchdog::give_up() {
   if (others) std::this_thread::sleep_for(kNaming);
 }
 
-void Watchdog::link(Communicator& host, Patience patience) {
+void Watchdog::part() {
+  if (watching()) set_life(Life::parted);
+}
+
+void Watchdog::watch(Communicator& host, Patience patience) {
+  if (host.size() == 1) return set_life(Life::alone);
   page_->marks.set_patience(patience);
   const std::vector<std::string> hosts = all_gather(host, own_host_name());
   const bool begun = child_ > 0 && becomes_true(page_->begun, kLinkSeconds);
@@ -171,23 +175,6 @@ void Watchdog::link(Communicator& host, Patience patience) {
                   "hangs will not be noticed; open the ports between the hosts, or set mpirun "
                   "--timeout",
                   fmt::join(unreachable, ", "), hosts[0]));
-}
-
-Watchdog::Watch::Watch(Watchdog& watchdog, Communicator& host, Patience patience)
-    : watchdog_(watchdog), exceptions_(std::uncaught_exceptions()) {
-  if (host.size() == 1) {
-    watchdog_.set_life(Life::alone);
-  } else {
-    watchdog_.link(host, patience);
-  }
-}
-
-Watchdog::Watch::~Watch() {
-  if (std::uncaught_exceptions() > exceptions_) {
-    watchdog_.give_up();
-  } else if (watchdog_.watching()) {
-    watchdog_.set_life(Life::parted);
-  }
 }
 
 }  // namespace scalebench

@@ -158,8 +158,9 @@ End end_of_ranks(int ranks, const Body& body) {
           if (rank == host.rank()) its.emplace(1, &program_invocation_name);
         }
         Watchdog& watchdog = *its;
-        const Watchdog::Watch watch(watchdog, host, {3, /*stretches=*/false});
+        watchdog.watch(host, {3, /*stretches=*/false});
         body(watchdog, host);
+        watchdog.part();
       });
     } catch (const std::exception& error) {
       print_line(error.what());
@@ -171,12 +172,12 @@ End end_of_ranks(int ranks, const Body& body) {
 TEST(Watchdog, IsQuietWhenAllGoesWell) {
   const End end = end_of_ranks(3, [](Watchdog& watchdog, Communicator& host) {
     if (!watchdog.watching()) print_line("not watched");
-    watchdog.cell("fine");
+    watchdog.progress().cell("fine");
     for (int i = 0; i < 40; ++i, pause(100)) {
-      watchdog.enter();
-      watchdog.leave();
+      watchdog.progress().enter();
+      watchdog.progress().leave();
     }
-    watchdog.end_cell();
+    watchdog.progress().end_cell();
     pause(4000 + 500 * host.rank());  // ranks may end apart
   });
   EXPECT_EQ(end.status, 0);
@@ -186,7 +187,7 @@ TEST(Watchdog, IsQuietWhenAllGoesWell) {
 TEST(Watchdog, OneRankHasNobodyToWatch) {
   const End end = end_of_ranks(1, [](Watchdog& watchdog, Communicator&) {
     if (watchdog.watching()) print_line("watched");
-    watchdog.cell("alone");
+    watchdog.progress().cell("alone");
     pause(4000);
   });
   EXPECT_EQ(end.status, 0);
@@ -201,8 +202,8 @@ TEST(Watchdog, OneRankThatIsKilledIsNamed) {
 
 TEST(Watchdog, NamesTheRankThatTheOthersWaitForAndEndsAll) {
   const End end = end_of_ranks(3, [](Watchdog& watchdog, Communicator& host) {
-    watchdog.cell("stuck");
-    if (host.rank() != 2) watchdog.enter();
+    watchdog.progress().cell("stuck");
+    if (host.rank() != 2) watchdog.progress().enter();
     pause(60'000);
   });
   EXPECT_TRUE(WIFEXITED(end.status) && WEXITSTATUS(end.status) == 3) << end.status;
@@ -213,7 +214,7 @@ TEST(Watchdog, NamesTheRankThatTheOthersWaitForAndEndsAll) {
 
 TEST(Watchdog, NamesRankZeroWhereItsWatchdogIsGone) {
   const End end = end_of_ranks(2, [](Watchdog& watchdog, Communicator& host) {
-    watchdog.cell("cell");
+    watchdog.progress().cell("cell");
     if (host.rank() == 0) kill(last_child_of(getpid()), SIGKILL);
     pause(60'000);
   });
