@@ -2,10 +2,12 @@
 // scalebench: studies over 1..N ranks, and everything that is done with their results. Each verb is
 // a line of bench/study/verbs/verbs.def and a file of that name.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/help.hpp"
 #include "bench/cli/stderr.hpp"
+#include "bench/launch/side_by_side.hpp"
 #include "bench/machine/environment.hpp"
 #include "bench/program/program.hpp"
 #include "bench/study/run/setup.hpp"
@@ -42,6 +45,22 @@ void add_verbs(CLI::App& app, Invocation& invocation) {
 #include "bench/study/verbs/verbs.def"
 #undef VERB
   add_examples(app, {"run configs/quick.toml", "compare results/A results/B", "doctor"});
+}
+
+/// The exit code of `work`, which of the processes that a platform started side by side only the
+/// first does; the others end at once, or when the first has ended where the platform needs that.
+/// Each says its part in one line; `quiet`: the first does not.
+ExitCode with_first(bool quiet, const std::function<ExitCode()>& work) {
+  const auto place = process_place(environment_variables(::environ));
+  if (!place) return work();
+  if (!place->is_first) {
+    print_line(part_of(*place));
+    stay_for_first(*place);
+    return ExitCode::ok;
+  }
+  const Descriptor port = port_for_others(*place);  // closed by this end, also by a refusal
+  if (!quiet && place->why_no_start.empty()) print_line(part_of(*place));
+  return work();
 }
 
 ExitCode run(int argc, char** argv) {

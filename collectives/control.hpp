@@ -30,17 +30,24 @@ std::vector<std::string> gather_texts(Communicator& host, const std::string& tex
 /// Every rank's values, one after the other by rank: result[rank * values.size() + i].
 std::vector<double> all_gather(Communicator& host, std::span<const double> values);
 
-/// The same of values of any kind, as their bytes are.
+/// Every rank's list, by rank, of values that are told as their bytes are; lengths may differ.
 template <class Value>
-std::vector<Value> all_gather_as_is(Communicator& host, const std::vector<Value>& mine) {
+std::vector<std::vector<Value>> gather_lists(Communicator& host, const std::vector<Value>& mine) {
   static_assert(std::is_trivially_copyable_v<Value>);
   const std::string bytes(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(Value));
-  std::vector<Value> all;
+  std::vector<std::vector<Value>> lists;
   for (const std::string& theirs : all_gather(host, bytes)) {
-    const std::size_t known = all.size();
-    all.resize(known + mine.size());
-    std::memcpy(all.data() + known, theirs.data(), bytes.size());
+    lists.emplace_back(theirs.size() / sizeof(Value));
+    std::memcpy(lists.back().data(), theirs.data(), theirs.size());
   }
+  return lists;
+}
+
+/// The same, one after the other.
+template <class Value>
+std::vector<Value> all_gather_as_is(Communicator& host, const std::vector<Value>& mine) {
+  std::vector<Value> all;
+  for (const auto& list : gather_lists(host, mine)) all.insert(all.end(), list.begin(), list.end());
   return all;
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/allreduce/options.hpp"
-#include "bench/program/watchdog/watchdog.hpp"
+#include "bench/program/watchdog/progress.hpp"
 #include "kernels/buffer.hpp"
 
 namespace scalebench {
@@ -61,38 +61,11 @@ class AllreduceBuffers {
   std::size_t walk_;  // through so many bytes when cold; else 0
 };
 
-/// Where the plan moves buffers, in its order.
-std::vector<AllreducePlace> places_of(const TransportPlan& plan, const AllreduceOptions& options);
-
 /// Throws UsageError with the bytes needed and free when windows for so many places, of which
 /// in `shared` the ranks share memory, and what the exact check and the algorithms need, do not fit
 /// into this host's memory for all of its ranks.
 void require_memory(const AllreduceFootprint& footprint, std::size_t host_transports,
                     std::size_t shared, int ranks_on_host);
-
-// The transports of one start of bench_allreduce, side by side, each with its memory; or why one
-// of them cannot work here.
-
-struct LaunchTransport {
-  AllreducePlace place;
-  std::string registered;       // how NCCL was told of them; empty: no NCCL, or no buffers
-  bool shares_devices = false;  // some device has several ranks: emulated
-  std::string why_not;          // empty: it works
-  std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<AllreduceBuffers> buffers;  // goes before the communicator
-};
-
-/// Collective, on those `devices`. In the plan's order, with NCCL one for each registration, on the
-/// host in pages as any program has them; those that cannot work are left out unless they were
-/// asked for by name. Throws JointRefusal for a registration where there is no NCCL to be told.
-std::vector<LaunchTransport> open_transports(const Ranks& ranks, const TransportPlan& plan,
-                                             const AllreduceOptions& options,
-                                             const RankDevices& devices);
-
-/// Collective over all ranks, of which `host` is the communicator: the window of each transport
-/// that works.
-void allocate(std::vector<LaunchTransport>& transports, const AllreduceFootprint& footprint,
-              Communicator& host);
 
 // The exact check of a case: inputs whose reduction is known, a poisoned output, every element of
 // every rank compared; out of place, the input must also be what it was. Inputs of a longer buffer
@@ -151,7 +124,7 @@ struct AllreduceBench {
   const AllreduceBuffers& buffers;  // made of it
   CollectiveTimer& timer;
   AllreduceVerifier& verifier;
-  Watchdog* watchdog = nullptr;            // is told of every operation
+  ProgressMarks* progress = nullptr;       // is told of every operation
   const MomentFault* fault = nullptr;      // strikes this rank's operations
   double slower = 0;                       // as AllreduceMethod has it
   std::function<double()> next_part = {};  // as TimingMethod has it

@@ -8,8 +8,9 @@
 #include <cmath>
 #include <utility>
 
+#include "bench/cli/help.hpp"
 #include "bench/cli/quantity.hpp"
-#include "bench/program/words.hpp"
+#include "bench/cli/words.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -35,7 +36,7 @@ std::string list_of_names() {
     text += fmt::format("  {:<20} {:<24} {}\n", algorithm.name, spent, algorithm.purpose);
   }
   text += "transports (what they need)\n";
-  for (const TransportNeed& transport : transport_needs()) {
+  for (const TransportNeed& transport : kTransports) {
     text += fmt::format("  {:<20} {}\n", transport.name, transport.needs);
   }
   return text;
@@ -72,7 +73,7 @@ std::vector<const AllreduceAlgorithm*> algorithms_of(const std::string& words) {
 std::vector<std::string> transports_of(const std::string& words) {
   std::vector<std::string> chosen = split_set("--transport", words);
   std::vector<std::string_view> names;
-  for (const TransportNeed& transport : transport_needs()) names.push_back(transport.name);
+  for (const TransportNeed& transport : kTransports) names.push_back(transport.name);
   if (chosen.size() == 1) names.insert(names.end(), {"auto", "all"});
   for (const std::string& name : chosen) require_known("transport", name, names);
   return chosen;
@@ -132,7 +133,7 @@ void describe_cases(CLI::App& app, AllreduceOptions& options) {
   list("--algorithm", options.algorithms, "all", &algorithms_of,
        with_names({"all"}, allreduce_algorithms()), "names of --list separated by commas, or all");
   list("--transport", options.transports, "auto", &transports_of,
-       with_names({"auto", "all"}, transport_needs()),
+       with_names({"auto", "all"}, kTransports),
        "names of --list separated by commas, all, or auto: mpi and shared_memory; nccl and "
        "cuda_ipc where every rank has a device");
   add_device_options(app, options.devices);

@@ -15,12 +15,27 @@
 #include "bench/cli/console.hpp"
 #include "bench/hosts/hosts.hpp"
 #include "bench/measure/repetition.hpp"
+#include "bench/program/devices.hpp"
 #include "bench/program/fault.hpp"
 #include "bench/program/recorder.hpp"
-#include "bench/program/transports.hpp"
 #include "collectives/allreduce.hpp"
 
 namespace scalebench {
+
+/// The transports, and what each needs.
+struct TransportNeed {
+  std::string_view name, needs;
+};
+inline constexpr std::array<TransportNeed, 4> kTransports{
+    {{"mpi", "any ranks; host memory, or device memory with --memory device and a CUDA-aware MPI"},
+     {"shared_memory",
+      "ranks that share a host, which it connects through windows; MPI between hosts"},
+     {"nccl", "a device for every rank, and a build with NCCL"},
+     {"cuda_ipc",
+      "devices on one host, in reach of each other; ranks that share one are emulated"}}};
+
+/// Where buffers lie by choice; automatic: on devices where every rank has one.
+enum class MemoryChoice { automatic, host, device };
 
 struct AllreduceCase {
   const AllreduceAlgorithm* algorithm = nullptr;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/allreduce/measure.hpp"
+#include "bench/allreduce/transports.hpp"
 #include "bench/cli/console.hpp"
 #include "bench/program/recorder.hpp"
 

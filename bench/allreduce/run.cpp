@@ -75,7 +75,7 @@ class AllreduceRun {
           };
       begin_part();
       measure_case(one, done + 1, begin_part);
-      ranks_.watchdog.end_cell();
+      ranks_.progress.end_cell();
     }
     console_.clear_progress();
     recorder_.finish();
@@ -107,15 +107,15 @@ class AllreduceRun {
                                           name_of(one.dtype), name_of(one.op));
     try {
       console_.note(place + ": trying the algorithms ...");
-      ranks_.watchdog.cell(place);
-      ranks_.watchdog.expect(slow_seconds(options_.max_bytes, context_.ranks()));
+      ranks_.progress.cell(place);
+      ranks_.progress.expect(slow_seconds(options_.max_bytes, context_.ranks()));
       known.choices = tune(bench(transport), ranks_.host, known.setting, method_,
                            options_.min_bytes, options_.max_bytes);
       console_.note(fmt::format("{}: {}", place, fmt::join(known.choices->describe(), ", ")));
     } catch (const Unavailable& reason) {
       known.why_not = reason.what();
     }
-    ranks_.watchdog.end_cell();
+    ranks_.progress.end_cell();
   }
 
   void measure_case(const AllreduceCase& one, std::size_t number,
@@ -165,7 +165,7 @@ class AllreduceRun {
 
   AllreduceBench bench(const LaunchTransport& transport) {
     return {
-        *transport.communicator, *transport.buffers, timer_, verifier_, &ranks_.watchdog, nullptr,
+        *transport.communicator, *transport.buffers, timer_, verifier_, &ranks_.progress, nullptr,
         method_.slower};
   }
 
@@ -213,15 +213,14 @@ ExitCode list(const std::vector<AllreduceCase>& plan,
 ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
   Console console(ranks.first(), options.quiet);
   const RankDevices devices = place_on_devices(ranks, options.devices);
-  const TransportPlan wanted =
-      transport_plan(ranks, options.transports, options.memory, devices, options.devices);
+  const TransportPlan wanted = transport_plan(ranks, options, devices);
   const std::vector<AllreducePlace> places = places_of(wanted, options);
   const auto on_host = std::ranges::count(places, Memory::host, &AllreducePlace::memory);
   const auto shared = std::ranges::count(places, "shared_memory", &AllreducePlace::transport);
   require_memory(footprint_of(options), static_cast<std::size_t>(on_host),
                  static_cast<std::size_t>(shared), ranks.session.local_size());
   if (options.fault.strikes(0, ranks.session.rank())) {
-    ranks.watchdog.span("opening transport " + wanted.names.front());
+    ranks.progress.span("opening transport " + wanted.names.front());
     options.fault.strike({});
   }
   std::vector<LaunchTransport> transports = open_transports(ranks, wanted, options, devices);
@@ -232,12 +231,12 @@ ExitCode run_allreduce(const Ranks& ranks, const AllreduceOptions& options) {
   // Letting go of windows is collective, and where one rank fails the others are elsewhere: nothing
   // may unwind.
   try {
-    ranks.watchdog.work("making buffers");
+    ranks.progress.work("making buffers");
     allocate(transports, footprint_of(options), ranks.host);
-    ranks.watchdog.end_cell();
+    ranks.progress.end_cell();
     return run.measure(plan);
   } catch (const std::exception& error) {
-    end_all(ranks, error);
+    end_all(ranks.session, ranks.watchdog, error);
   }
 }
 

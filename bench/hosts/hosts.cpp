@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 
+#include "bench/cli/help.hpp"
 #include "bench/hosts/probes.hpp"
 #include "bench/hosts/verdict.hpp"
 #include "bench/machine/identity.hpp"
-#include "bench/program/words.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/suspects.hpp"
 #include "collectives/control.hpp"
@@ -88,12 +89,12 @@ std::vector<ResultRow> look_at_hosts(const Ranks& ranks, const HostOptions& opti
   const std::vector<std::string> machines = of_hosts(topology, all_gather(host, boot_id()));
   const std::string what = fmt::format("links and processors of {} hosts", topology.nodes());
   console.note("looking at " + what);
-  Watchdog& watchdog = ranks.watchdog;
-  watchdog.cell(what);
-  watchdog.expect(kHostSeconds * topology.nodes());
+  ProgressMarks& progress = ranks.progress;
+  progress.cell(what);
+  progress.expect(kHostSeconds * topology.nodes());
   const auto mark = [&] {
-    watchdog.enter();
-    watchdog.leave();
+    progress.enter();
+    progress.leave();
   };
   std::vector<double> compute = probe_compute(host, machines, mark);
   std::vector<Link> links = probe_links(host, kRoundTrips, mark);
@@ -103,7 +104,7 @@ std::vector<ResultRow> look_at_hosts(const Ranks& ranks, const HostOptions& opti
     links = merged(links, probe_links(host, 2 * kRoundTrips, mark));
     verdicts = judge_hosts(links, compute, names);
   }
-  watchdog.end_cell();
+  progress.end_cell();
   std::vector<ResultRow> rows = rows_of(recorder, names, links, verdicts);
   for (const ResultRow& row : rows) recorder.write(row);
   recorder.name_suspects(rows);

@@ -64,12 +64,12 @@ std::string part_of(const ProcessPlace& place) {
                      place.source, place.own, place.first, kPort);
 }
 
-OpenPort::OpenPort(const ProcessPlace& place) {
-  if (!place.is_first || !place.must_stay) return;
-  socket_ = socket_at(place.own, &listens);
-  if (socket_.is_open()) return;
+Descriptor port_for_others(const ProcessPlace& first) {
+  if (!first.must_stay) return Descriptor();
+  Descriptor port = socket_at(first.own, &listens);
+  if (port.is_open()) return port;
   fail<UsageError>("{}: port {} of {} cannot be opened, for which the others wait: {}",
-                   place.source, kPort, place.own, std::strerror(errno));
+                   first.source, kPort, first.own, std::strerror(errno));
 }
 
 void stay_for_first(const ProcessPlace& place, int patience_seconds) {

@@ -14,17 +14,10 @@ namespace scalebench {
 /// What each process says in one line: who starts the ranks, and what becomes of this one.
 std::string part_of(const ProcessPlace& place);
 
-/// While it lives, and in a program that takes this process's place, others can see that the first
-/// process is there: a port of its host is open, to which they connect. None is opened where nobody
-/// has to stay.
-class OpenPort {
- public:
-  /// Throws UsageError where the port cannot be opened.
-  explicit OpenPort(const ProcessPlace& place);
-
- private:
-  Descriptor socket_;
-};
+/// Of the first process: while it is open, also in a program that takes this process's place, the
+/// others see that the first is there; to its port they connect. Not open where nobody has to stay.
+/// Throws UsageError where it cannot be opened.
+Descriptor port_for_others(const ProcessPlace& first);
 
 /// Returns when the first process has ended, at once where nobody has to stay. Throws Error when it
 /// has not been there for `patience_seconds`.

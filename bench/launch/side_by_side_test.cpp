@@ -33,12 +33,12 @@ ProcessPlace place_of(bool is_first) {
 }
 
 TEST(SideBySide, OthersStayUntilTheFirstOneHasEnded) {
-  std::optional<OpenPort> port(place_of(true));
-  EXPECT_THAT(message_of<UsageError>([] { const OpenPort second(place_of(true)); }),
+  Descriptor port = port_for_others(place_of(true));
+  EXPECT_THAT(message_of<UsageError>([] { port_for_others(place_of(true)); }),
               HasSubstr("cannot be opened, for which the others wait"));
   auto other = std::async(std::launch::async, [] { stay_for_first(place_of(false)); });
   EXPECT_EQ(other.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
-  port.reset();
+  port = Descriptor();
   other.get();
 }
 

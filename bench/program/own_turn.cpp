@@ -58,8 +58,8 @@ double wait_for_turn(const Ranks& ranks) {
   constexpr double kLongestTurnSeconds = 3600;
   if (!takes_turns()) return 0;
   const double begin = local_seconds();
-  ranks.watchdog.span("waiting for its turn");
-  ranks.watchdog.allow(kLongestTurnSeconds);
+  ranks.progress.span("waiting for its turn");
+  ranks.progress.allow(kLongestTurnSeconds);
   ranks.host.barrier();  // what all have timed is over
   if (!own_turn().pass_on_and_wait(ranks)) own_turn().its = Descriptor();
   return local_seconds() - begin;
@@ -69,8 +69,8 @@ bool takes_turns() { return own_turn().its.is_open(); }
 
 double begin_in_turn(const Ranks& ranks, const std::string& cell, double operation_seconds) {
   const double waited = wait_for_turn(ranks);
-  ranks.watchdog.cell(cell);
-  ranks.watchdog.expect(operation_seconds);
+  ranks.progress.cell(cell);
+  ranks.progress.expect(operation_seconds);
   return waited;
 }
 

@@ -4,18 +4,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string_view>
 #include <thread>
 
 #include "bench/cli/console.hpp"
+#include "bench/cli/help.hpp"
 #include "bench/cli/stderr.hpp"
+#include "bench/cli/words.hpp"
+#include "bench/launch/hosts.hpp"
 #include "bench/launch/process.hpp"
-#include "bench/launch/side_by_side.hpp"
+#include "bench/machine/environment.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/record/file.hpp"
 #include "collectives/control.hpp"
@@ -30,17 +33,6 @@ namespace {
 constexpr std::string_view kPlaces = "--places";
 
 int code_of(ExitCode code) { return static_cast<int>(code); }
-
-/// Other ranks may be inside a collective by now: end them all.
-[[noreturn]] void end_all(const MpiSession& session, const std::exception& error) {
-  const ExitCode code = code_of_failure(error);
-  // A bad data set is met by all ranks alike: rank 0's report ends the others before theirs.
-  if (code == ExitCode::usage && session.rank() != 0) {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-  }
-  say_last(fmt::format("rank {} {}: {}", session.rank(), session.host(), text_of_failure(error)));
-  session.abort(code_of(code));
-}
 
 /// Every rank's identity, by rank.
 ExitCode say_places(const MpiSession& session, Communicator& host) {
@@ -75,7 +67,7 @@ void leave_to_scalebench(int argc, char** argv) {
 struct ReadLine {
   ProgramWords words;
   bool places = false;
-  std::optional<int> code;
+  std::optional<ExitCode> code;
 };
 
 /// Every rank reads the same command line and comes to the same end: the one that `speaks` says it.
@@ -88,48 +80,47 @@ ReadLine read_line(int argc, char** argv, const ParseWords& parse, int ranks, bo
     if (line.words.text.empty()) return line;
     if (speaks) fmt::print("{}", line.words.text);
     flush_result();
-    line.code = code_of(ExitCode::ok);
+    line.code = ExitCode::ok;
   } catch (const UsageError& error) {
     if (speaks) print_line(error.what());
-    line.code = code_of(ExitCode::usage);
+    line.code = ExitCode::usage;
   }
   return line;
 }
 
-int run_on_ranks(int argc, char** argv, const ParseWords& parse,
-                 const std::function<ExitCode(const Ranks&)>& body) {
+ExitCode run_on_ranks(int argc, char** argv, const ParseWords& parse,
+                      const std::function<ExitCode(const Ranks&)>& body) {
   ReadLine line;
   // Who asks for help or mistypes need not have an MPI that works.
   const bool alone = !is_mpi_rank(environment_variables(::environ));
   if (alone) line = read_line(argc, argv, parse, 1, /*speaks=*/true);
   if (line.code) return *line.code;
-  std::optional<Watchdog> watchdog;
-  if (alone) {
-    watchdog.emplace();
-  } else {
-    watchdog.emplace(argc, argv);
-  }
+  Watchdog watchdog(argc, argv, /*is_rank=*/!alone);
   MpiSession session(argc, argv);
   if (!alone) line = read_line(argc, argv, parse, session.size(), session.rank() == 0);
   if (line.code) return *line.code;
   const ProgramWords& words = line.words;
+  std::unique_ptr<Communicator> host;
   try {
     require_promised_ranks(session);
     require_calls_from_any_thread();
-    const auto host = make_mpi_communicator();
-    host->set_marks(&watchdog->marks().calls());
-    if (line.places) return code_of(say_places(session, *host));
+    host = make_mpi_communicator();
+    ProgressMarks& progress = watchdog.progress();
+    host->set_marks(&progress.calls());
+    if (line.places) return say_places(session, *host);
     Patience patience;
     if (words.timeout_seconds > 0) patience = {words.timeout_seconds, /*stretches=*/false};
-    const Watchdog::Watch watch(*watchdog, *host, patience);
-    watchdog->work("preparing");
-    return code_of(body({session, *host, *watchdog}));
+    watchdog.watch(*host, patience);
+    progress.work("preparing");
+    const ExitCode code = body({session, *host, progress, watchdog});
+    watchdog.part();
+    return code;
   } catch (const JointRefusal& error) {
+    watchdog.part();
     if (session.rank() == 0) print_line(error.what());
-    return code_of(ExitCode::usage);
+    return ExitCode::usage;
   } catch (const std::exception& error) {
-    watchdog->give_up();
-    end_all(session, error);
+    end_all(session, watchdog, error);
   }
 }
 
@@ -156,17 +147,19 @@ std::string text_of_failure(const std::exception& error) {
   return fmt::format("{}: {}", of_file->path1().string(), of_file->code().message());
 }
 
-ExitCode with_first(bool quiet, const std::function<ExitCode()>& work) {
-  const auto place = process_place(environment_variables(::environ));
-  if (!place) return work();
-  if (!place->is_first) {
-    print_line(part_of(*place));
-    stay_for_first(*place);
-    return ExitCode::ok;
-  }
-  const OpenPort port(*place);  // first: the others wait until it is closed, also by a refusal
-  if (!quiet && place->why_no_start.empty()) print_line(part_of(*place));
-  return work();
+void add_version_option(CLI::App& app) {
+  app.set_version_flag("-V,--version", build_info().version, "the version of this program");
+}
+
+void add_timeout_option(CLI::App& app, double& seconds) {
+  const auto take = [&seconds](const double& typed) {
+    if (!(typed >= 0)) fail<UsageError>("-T: must not be negative");
+    seconds = typed;
+  };
+  add_word<double>(app, "-T,--timeout", seconds, take,
+                   "seconds without progress after which a rank that hangs is named and all end; "
+                   "0: 25, more for what is expected to take long")
+      ->group(kFaults);
 }
 
 int guarded(std::string_view who, const std::function<ExitCode()>& work) {
@@ -177,44 +170,30 @@ int guarded(std::string_view who, const std::function<ExitCode()>& work) {
   } catch (const std::exception& error) {
     const ExitCode code = code_of_failure(error);
     const bool named = code != ExitCode::usage && !who.empty();
-    print_line(fmt::format("{}{}{}", named ? who : "", named ? ": " : "", text_of_failure(error)));
+    const auto say = code == ExitCode::usage ? &print_line : &say_last;
+    say(fmt::format("{}{}{}", named ? who : "", named ? ": " : "", text_of_failure(error)));
     return code_of(code);
   }
 }
 
-void end_all(const Ranks& ranks, const std::exception& error) {
-  ranks.watchdog.give_up();
-  end_all(ranks.session, error);
-}
-
-std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<double> mine) {
-  const std::vector<double> lengths = all_gather(host, static_cast<double>(mine.size()));
-  mine.resize(static_cast<std::size_t>(std::ranges::max(lengths)));
-  if (mine.empty()) return std::vector<std::vector<double>>(lengths.size());
-  const std::vector<double> all = all_gather(host, mine);
-  std::vector<std::vector<double>> lists;
-  for (auto begin = all.begin(); const double length : lengths) {
-    lists.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(length));
-    begin += static_cast<std::ptrdiff_t>(mine.size());
+void end_all(const MpiSession& session, Watchdog& watchdog, const std::exception& error) {
+  watchdog.give_up();
+  const ExitCode code = code_of_failure(error);
+  // A bad data set is met by all ranks alike: rank 0's report ends the others before theirs.
+  if (code == ExitCode::usage && session.rank() != 0) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   }
-  return lists;
+  say_last(fmt::format("rank {} {}: {}", session.rank(), session.host(), text_of_failure(error)));
+  session.abort(code_of(code));
 }
 
 int run_program(int argc, char** argv, const ParseWords& parse,
                 const std::function<ExitCode(const Ranks&)>& body) {
-  keep_standard_streams();
-  heed_file_size_limit();
-  try {
+  // Where MPI itself cannot begin or end, the launcher ends the other ranks when this one is gone.
+  return guarded(own_host_name(), [&] {
     leave_to_scalebench(argc, argv);
     return run_on_ranks(argc, argv, parse, body);
-  } catch (const UsageError& error) {
-    print_line(error.what());
-    return code_of(ExitCode::usage);
-  } catch (const std::exception& error) {
-    // MPI itself could not begin or end; its launcher ends the other ranks when this one is gone.
-    say_last(fmt::format("{}: {}", own_host_name(), error.what()));
-    return code_of(ExitCode::internal);
-  }
+  });
 }
 
 }  // namespace scalebench

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/cli/command_line.hpp"
 #include "bench/cli/exit.hpp"
 #include "bench/measure/clock_sync.hpp"
 #include "bench/program/watchdog/watchdog.hpp"
@@ -19,11 +20,6 @@
 #include "kernels/error.hpp"
 
 namespace scalebench {
-
-/// The exit code of `work`, which of the processes that a platform started side by side only the
-/// first does; the others end at once, or when the first has ended where the platform needs that.
-/// Each says its part in one line; `quiet`: the first does not.
-ExitCode with_first(bool quiet, const std::function<ExitCode()>& work);
 
 /// What a program ends with where `error` ended its work: usage, also where a path leads nowhere;
 /// incomplete where the disk is full; else internal.
@@ -74,21 +70,25 @@ class Outcome {
   std::size_t broken_ = 0;
 };
 
-/// The ranks that a program runs on: `host` carries its own coordination, and `watchdog` is told
-/// what they do, from their first message to their last.
+/// The ranks that a program runs on: `host` carries its own coordination, and `progress` is told
+/// what they do, from their first message to their last, by which `watchdog` watches.
 struct Ranks {
   const MpiSession& session;
   Communicator& host;
+  ProgressMarks& progress;
   Watchdog& watchdog;
   bool first() const { return session.rank() == 0; }
 };
 
 /// For a failure of this rank after which nothing may unwind, as other ranks may be inside a
 /// collective: says it, and ends all ranks.
-[[noreturn]] void end_all(const Ranks& ranks, const std::exception& error);
+[[noreturn]] void end_all(const MpiSession& session, Watchdog& watchdog,
+                          const std::exception& error);
 
-/// Collective: every rank's list, by rank; their lengths may differ.
-std::vector<std::vector<double>> gather_lists(Communicator& host, std::vector<double> mine);
+/// -V, which every program has.
+void add_version_option(CLI::App& app);
+/// -T, which every program of ranks has: its watchdog's limit.
+void add_timeout_option(CLI::App& app, double& seconds);
 
 /// What a program's words say to what runs it.
 struct ProgramWords {

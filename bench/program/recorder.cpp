@@ -2,24 +2,43 @@
 #include "bench/program/recorder.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <set>
 
 #include "bench/cli/help.hpp"
 #include "bench/machine/host_files.hpp"
-#include "bench/program/crowding.hpp"
 #include "bench/record/file.hpp"
 #include "bench/record/manifest.hpp"
 #include "bench/record/results_folder.hpp"
 #include "collectives/control.hpp"
+#include "collectives/seats.hpp"
 
 namespace scalebench {
 namespace {
 
 constexpr std::uintmax_t kBytesNeeded = 50'000'000;
 
-std::string origin_of(const Ranks& ranks) {
-  // Which only some ranks may have been told.
-  const bool emulated = timed_origin(is_crowded(ranks)) == "emulated";
-  return any_agrees(ranks.host, emulated) ? "emulated" : "measured";
+/// Collective: by rank the cores that it may run on, of machines that are counted from 0. Several
+/// hosts may be one machine.
+std::vector<std::vector<Core>> cores_by_rank(const Ranks& ranks) {
+  const std::string own = boot_id().empty() ? ranks.session.host() : boot_id();
+  const std::vector<std::string> machines = all_gather(ranks.host, own);
+  std::vector<std::vector<Core>> usable;
+  for (const std::vector<int>& cores : gather_lists(ranks.host, usable_cores())) {
+    const auto machine = std::ranges::find(machines, machines[usable.size()]) - machines.begin();
+    std::vector<Core>& its = usable.emplace_back();
+    for (const int core : cores) its.emplace_back(static_cast<int>(machine), core);
+  }
+  return usable;
+}
+
+/// Of the first rank's machine, by all ranks on it: each may be bound to one of them.
+std::size_t cores_together(const std::vector<std::vector<Core>>& by_rank) {
+  std::set<Core> together;
+  for (const std::vector<Core>& one : by_rank) {
+    if (!one.empty() && one.front().first == 0) together.insert(one.begin(), one.end());
+  }
+  return together.size();
 }
 
 /// Collective.
@@ -58,13 +77,14 @@ void add_study_words(CLI::App& app, RecordOptions& options) {
 
 Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schema& cases,
                    std::vector<std::string> command, const LinkedLibraries& libraries)
-    : options_(options),
-      cases_(cases),
-      origin_(options.emulated ? "emulated" : origin_of(ranks)),
-      ranks_(ranks.session.size()) {
+    : options_(options), cases_(cases), ranks_(ranks.session.size()) {
+  const std::vector<std::vector<Core>> cores = cores_by_rank(ranks);
+  is_crowded_ = too_few_cores(cores);
+  // That its ranks are emulated may be said to some of them alone.
+  const bool emulated = options_.emulated || timed_origin(is_crowded_) == "emulated";
+  origin_ = any_agrees(ranks.host, emulated) ? "emulated" : "measured";
   if (options_.out.empty()) return;
   std::vector<RankPlace> placement = placement_of(ranks);
-  const std::size_t cores = cores_together(ranks);
   if (!ranks.first()) return;
   const std::filesystem::path folder = options_.out;
   if (options_.run_id.empty()) {
@@ -87,7 +107,7 @@ Recorder::Recorder(const Ranks& ranks, const RecordOptions& options, const Schem
   manifest.tool = build_info();
   manifest.environment = capture_environment(libraries);
   // This rank may be bound to one core, and the next one to another.
-  manifest.environment.observation["usable_cores"] = Fact::of(cores);
+  manifest.environment.observation["usable_cores"] = Fact::of(cores_together(cores));
   manifest.warnings = warnings(manifest.environment, ranks.session.local_size());
   LaunchRecord& launch = manifest.launches.emplace_back();
   launch.program = manifest.study;

@@ -60,12 +60,16 @@ class Recorder {
   void finish();
 
   const std::string& origin() const { return origin_; }
+  /// Whether these ranks, as they run now, cannot all have a core of their own: what they measure
+  /// is then the scheduler, and their rows must not pass for those of N devices.
+  bool is_crowded() const { return is_crowded_; }
 
  private:
   CsvWriter& open(const Schema& schema);
 
   RecordOptions options_;
   const Schema& cases_;
+  bool is_crowded_ = false;
   std::string origin_;
   int ranks_;
   std::map<const Schema*, CsvWriter> files_;  // empty: none are written

@@ -8,9 +8,10 @@
 #include <array>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/help.hpp"
+#include "bench/cli/words.hpp"
 #include "bench/machine/identity.hpp"
 #include "bench/machine/managed_job.hpp"
-#include "bench/program/words.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bench/machine/host_load.hpp"
-#include "bench/program/transports.hpp"
+#include "bench/program/devices.hpp"
 #include "collectives/communicator.hpp"
 
 namespace scalebench {

@@ -10,9 +10,9 @@
 
 #include "bench/allreduce/tuning.hpp"
 #include "bench/measure/clock_sync.hpp"
+#include "bench/program/devices.hpp"
 #include "bench/program/fault.hpp"
 #include "bench/program/own_turn.hpp"
-#include "bench/program/transports.hpp"
 #include "bench/program/watchdog/watchdog.hpp"
 #include "bench/training/epoch/checkpoints.hpp"
 #include "bench/training/epoch/energy.hpp"
@@ -33,9 +33,9 @@ namespace {
 double warm_up(const TrainerOptions& options, Communicator& gradients, const Ranks& ranks,
                int steps, EpochRun& run) {
   if (steps == 0) return 0;
-  Watchdog& watchdog = ranks.watchdog;
+  ProgressMarks& progress = ranks.progress;
   NoTrace trace;
-  watchdog.work("building the model");
+  progress.work("building the model");
   Trainer trainer(options, gradients, ranks.host, trace);
   run.parameters = trainer.parameter_count();
   double step_seconds = 0;
@@ -44,17 +44,17 @@ double warm_up(const TrainerOptions& options, Communicator& gradients, const Ran
     trainer.train_step();
     step_seconds = local_seconds() - begin;
   };
-  watchdog.work("first step");  // nobody knows yet how long one takes
+  progress.work("first step");  // nobody knows yet how long one takes
   step();
-  watchdog.cell("warm-up steps");
-  watchdog.expect(step_seconds);
+  progress.cell("warm-up steps");
+  progress.expect(step_seconds);
   for (int i = 1; i < steps; ++i) {
-    watchdog.enter();
+    progress.enter();
     step();
-    watchdog.leave();
+    progress.leave();
   }
   const std::vector<double> all = all_gather(ranks.host, step_seconds);
-  watchdog.end_cell();
+  progress.end_cell();
   return std::ranges::max(all);
 }
 
@@ -92,7 +92,7 @@ class Followers {
       : rank_(ranks.session.rank()),
         fault_(injections),
         step_seconds_(step_seconds),
-        marks_(ranks.watchdog, step_seconds),
+        marks_(ranks.progress, step_seconds),
         clock_(clock_of(ranks, injections)),
         log_([this] { begin_step(); }, clock_) {}
 
@@ -134,7 +134,7 @@ class Followers {
 /// Collective, after resuming: another epoch would pass for the one that reached the target.
 void refuse_reached(const Ranks& ranks, const EpochOptions& options, Trainer& trainer) {
   if (options.target_accuracy == 0) return;
-  ranks.watchdog.work("evaluating the checkpoint");
+  ranks.progress.work("evaluating the checkpoint");
   const double accuracy = trainer.evaluate().accuracy;
   if (accuracy < options.target_accuracy) return;
   fail<UsageError>(
@@ -148,9 +148,9 @@ class EpochTimer {
       : ranks_(ranks), trainer_(trainer), followers_(followers), energy_(ranks.host, devices) {}
 
   EpochMeasurement run(int epoch, bool evaluate, bool check_replicas) {
-    Watchdog& watchdog = ranks_.watchdog;
+    ProgressMarks& progress = ranks_.progress;
     wait_for_turn(ranks_);
-    watchdog.span(fmt::format("start of epoch {}", epoch));
+    progress.span(fmt::format("start of epoch {}", epoch));
     const ClockModel before =
         followed(followers_.step_seconds() * static_cast<double>(trainer_.steps_per_epoch()));
     ranks_.host.barrier();  // what begins here does not hold a wait for the slowest rank
@@ -160,7 +160,7 @@ class EpochTimer {
     const EpochResult trained = trainer_.train_epoch(epoch);
     const RankTrace trace = followers_.end_epoch();
 
-    watchdog.span(fmt::format("results of epoch {}", epoch));
+    progress.span(fmt::format("results of epoch {}", epoch));
     ranks_.host.barrier();  // whoever asks for the time shall not wait for an answer
     const double joules = energy_.stop();
     EpochMeasurement measured{
@@ -176,12 +176,12 @@ class EpochTimer {
       // An image costs less than in training; there are at most as many of them.
       const double most = measured.seconds * static_cast<double>(trainer_.training_images()) /
                           static_cast<double>(std::max<std::int64_t>(1, measured.samples));
-      watchdog.span(fmt::format("evaluation after epoch {}", epoch));
-      watchdog.allow(most);
+      progress.span(fmt::format("evaluation after epoch {}", epoch));
+      progress.allow(most);
       const Evaluation evaluation = trainer_.evaluate();
       measured.test_accuracy = evaluation.accuracy;
       measured.test_loss = evaluation.loss;
-      watchdog.span(fmt::format("results of epoch {}", epoch));
+      progress.span(fmt::format("results of epoch {}", epoch));
     }
     return measured;
   }
@@ -218,8 +218,8 @@ void tune_for_training(const Ranks& ranks, Communicator& gradients, const Traine
   const auto parameters = static_cast<std::size_t>(
       choice.is_file() ? kParametersOfAFile : model_named(trainer.model).parameters);
   const std::size_t bytes = std::max(parameters * size_of(wire), kSmallestBytes);
-  ranks.watchdog.span("auto: trying the algorithms");
-  ranks.watchdog.expect(slow_seconds(bytes, ranks.session.size()));
+  ranks.progress.span("auto: trying the algorithms");
+  ranks.progress.expect(slow_seconds(bytes, ranks.session.size()));
   const AllreduceBuffers buffers(gradients, {.largest_bytes = bytes});
   CollectiveTimer timer(ranks.host);
   AllreduceVerifier verifier(ranks.host, bytes);
@@ -257,7 +257,7 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   measured.sync.clock = &local_seconds;
   if (timeline) measured.sync.timeline = &*timeline;
 
-  ranks.watchdog.work("building the model");
+  ranks.progress.work("building the model");
   Trainer trainer(measured, gradients, ranks.host, followers.log());
   run.trainer = trainer.options();
   run.trainer.sync = wanted.sync;  // which outlives the timeline
@@ -268,7 +268,7 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
   run.workers = trainer.workers();
   EpochTimer timer(ranks, options.training.placed, trainer, followers);
   const bool resumes = !options.checkpoints.resume.empty();
-  if (resumes) ranks.watchdog.work("reading the checkpoint");
+  if (resumes) ranks.progress.work("reading the checkpoint");
   run.earlier = checkpoints.resume(trainer);
   if (run.earlier.epochs >= options.epochs) {
     fail<UsageError>("--epochs {}: the checkpoint has {} already; give the number to end with",
@@ -291,12 +291,29 @@ void measure(const Ranks& ranks, const EpochOptions& options, Communicator& grad
         !last.replicas_equal || run.epochs_done() == options.epochs || reached_target(options, run);
     // What is wrong is not kept.
     if (last.replicas_equal) {
-      ranks.watchdog.work(fmt::format("checkpoint after epoch {}", run.epochs_done() - 1));
+      ranks.progress.work(fmt::format("checkpoint after epoch {}", run.epochs_done() - 1));
       checkpoints.after_epoch(trainer, run.epochs_done(), run.seconds_done(), ends);
     }
-    ranks.watchdog.end_cell();
+    ranks.progress.end_cell();
     after_epoch(run);
   }
+}
+
+/// Collective: what the gradients go over; null: `ranks.host`, which is mpi. `name`: a transport,
+/// or auto: nccl where every rank has a device of its own, cuda_ipc where they share some (nccl
+/// where that was told to take them), else mpi. Throws Unavailable when it is impossible.
+std::unique_ptr<Communicator> gradient_transport(const Ranks& ranks, std::string_view name,
+                                                 const RankDevices& devices) {
+  if (name == "auto") {
+    const bool nccl =
+        all_agree(ranks.host, devices.own() ? !nccl_version().empty() : nccl_shares_devices());
+    name = !devices.each() ? "mpi" : nccl ? "nccl" : "cuda_ipc";
+  }
+  if (name == "mpi") return nullptr;
+  auto transport = make_transport(ranks, name, Memory::host, devices);
+  // So that a rank which waits for others while it builds a model is known to.
+  transport->set_marks(ranks.host.marks());
+  return transport;
 }
 
 }  // namespace
@@ -337,7 +354,7 @@ EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
   Communicator& gradients = transport ? *transport : ranks.host;
   const std::string lack =
       lack_of_memory(ranks, [&] { measure(ranks, options, gradients, after_epoch, run); });
-  ranks.watchdog.end_cell();
+  ranks.progress.end_cell();
   if (!lack.empty()) run.failure = lack;
   run.alone = !lack.empty() && ranks.session.size() > 1;
   return run;

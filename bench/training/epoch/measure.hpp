@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/program/devices.hpp"
 #include "bench/program/program.hpp"
-#include "bench/program/transports.hpp"
 #include "bench/training/epoch/account.hpp"
 #include "bench/training/epoch/options.hpp"
 #include "models/checkpoint_file.hpp"
@@ -60,7 +60,7 @@ bool reached_target(const EpochOptions& options, const EpochRun& run);
 
 /// Collective. `after_epoch` is called on every rank when an epoch has been measured. A loss that
 /// is not a number ends it after its epoch, on all ranks; too little memory at once, on its rank
-/// alone. `transport`: as gradient_transport(), what the gradients went over, for whoever makes
+/// alone. `transport`: what the gradients went over, null for `ranks.host`, for whoever makes
 /// more steps afterwards.
 EpochRun measure_epochs(const Ranks& ranks, const EpochOptions& options,
                         std::unique_ptr<Communicator>& transport,

@@ -12,7 +12,8 @@
 #include <sstream>
 #include <vector>
 
-#include "bench/program/words.hpp"
+#include "bench/cli/help.hpp"
+#include "bench/cli/words.hpp"
 #include "bench/training/epoch/recording.hpp"
 #include "collectives/carries.hpp"
 #include "kernels/error.hpp"

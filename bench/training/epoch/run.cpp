@@ -16,7 +16,6 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/stderr.hpp"
 #include "bench/machine/environment.hpp"
-#include "bench/program/crowding.hpp"
 #include "bench/program/monitor.hpp"
 #include "bench/program/recorder.hpp"
 #include "bench/record/columns.hpp"
@@ -227,13 +226,12 @@ ExitCode train_epochs(const Ranks& ranks, const EpochOptions& given) {
   Monitor monitor(ranks, options.training.monitor, options.training.record.launch, recorder);
   const std::string& format = options.training.format;
   const std::vector<std::string> host_of_rank = all_gather(ranks.host, ranks.session.host());
-  const bool oversubscribed = is_crowded(ranks);
   std::unique_ptr<Communicator> gradients;
   const EpochRun run = measure_epochs(ranks, options, gradients, [&](const EpochRun& so_far) {
     recorder.write(sample_of_last(options, so_far, recorder));
     if (format != "table") return;
     if (so_far.epochs.size() == 1) console.result(epoch_head(ranks, options, so_far));
-    console.result(epoch_line(so_far, oversubscribed, host_of_rank));
+    console.result(epoch_line(so_far, recorder.is_crowded(), host_of_rank));
   });
   Outcome outcome;
   if (format == "csv") console.result(csv_line(epoch_schema().columns));

@@ -17,26 +17,26 @@ namespace scalebench {
 
 void StepMarks::begin(const std::string& name) {
   epoch_ = name;
-  if (step_seconds_ == 0) return watchdog_.work("first step");
-  watchdog_.cell(epoch_);
-  watchdog_.expect(step_seconds_);
+  if (step_seconds_ == 0) return progress_.work("first step");
+  progress_.cell(epoch_);
+  progress_.expect(step_seconds_);
 }
 
 void StepMarks::step() {
   leave();
   if (step_seconds_ == 0) began_ = local_seconds();
-  watchdog_.enter();
+  progress_.enter();
   inside_ = true;
 }
 
 void StepMarks::end() {
   leave();
-  watchdog_.end_cell();
+  progress_.end_cell();
 }
 
 void StepMarks::leave() {
   if (!inside_) return;
-  watchdog_.leave();
+  progress_.leave();
   inside_ = false;
   if (step_seconds_ > 0) return;
   step_seconds_ = local_seconds() - began_;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/program/watchdog/watchdog.hpp"
+#include "bench/program/watchdog/progress.hpp"
 #include "models/step/step_trace.hpp"
 
 namespace scalebench {
@@ -19,8 +19,8 @@ namespace scalebench {
 class StepMarks {
  public:
   /// `step_seconds`: what a step takes, at most and on any rank; 0: unknown.
-  StepMarks(Watchdog& watchdog, double step_seconds)
-      : watchdog_(watchdog), step_seconds_(step_seconds) {}
+  StepMarks(ProgressMarks& progress, double step_seconds)
+      : progress_(progress), step_seconds_(step_seconds) {}
 
   /// An epoch of that name.
   void begin(const std::string& name);
@@ -30,7 +30,7 @@ class StepMarks {
  private:
   void leave();
 
-  Watchdog& watchdog_;
+  ProgressMarks& progress_;
   double step_seconds_;
   std::string epoch_;
   double began_ = 0;  // the step that nobody knows

@@ -6,15 +6,15 @@
 #include <chrono>
 #include <thread>
 
-#include "bench/program/watchdog/watchdog.hpp"
+#include "bench/program/watchdog/progress.hpp"
 
 namespace scalebench {
 namespace {
 
 TEST(StepMarks, AStepOfUnknownLengthIsWorkAndTellsThatOfTheNext) {
-  Watchdog watchdog;
-  const auto progress = [&] { return watchdog.marks().read(); };
-  StepMarks marks(watchdog, 0);
+  ProgressMarks of_rank;
+  const auto progress = [&] { return of_rank.read(); };
+  StepMarks marks(of_rank, 0);
   marks.begin("epoch 0");
   marks.step();
   EXPECT_EQ(progress().stage, Stage::work);

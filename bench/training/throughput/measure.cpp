@@ -72,7 +72,7 @@ constexpr double kRoundSeconds = 0.5;
 /// enough, or nothing. `span`: when they were made.
 std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer,
                       std::vector<double>& seconds, TimeSpan& span) {
-  ranks.watchdog.enter();  // the ranks make unequal numbers of steps, and equally many rounds
+  ranks.progress.enter();  // the ranks make unequal numbers of steps, and equally many rounds
   ranks.host.barrier();
   span.begin = local_seconds();
   const std::string lack = lack_of_memory(ranks, [&] {
@@ -84,7 +84,7 @@ std::string run_round(const Ranks& ranks, Trainer& trainer, StepTimer& timer,
     timer.end(seconds);
     span.end = local_seconds();
   });
-  ranks.watchdog.leave();
+  ranks.progress.leave();
   return lack;
 }
 
@@ -130,7 +130,7 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
       fmt::format("{}, batch {}", result.trainer.choice.label, result.trainer.batch);
   double first_seconds = 0;
   const auto construct = [&] {
-    ranks.watchdog.work(fmt::format("{}: building the model, and its first step", title));
+    ranks.progress.work(fmt::format("{}: building the model, and its first step", title));
     const double begin = local_seconds();
     release_kept_memory();
     held = std::make_unique<Trainer>(options.training.trainer, ranks.host, ranks.host, trace);
@@ -143,8 +143,8 @@ ThroughputResult measure_throughput(const Ranks& ranks, const ThroughputOptions&
   StepTimer timer(options.training.trainer.device);
   std::vector<double> warm_up;
   TimeSpan span;
-  ranks.watchdog.cell(title);
-  ranks.watchdog.expect(kRoundSeconds + first_seconds);
+  ranks.progress.cell(title);
+  ranks.progress.expect(kRoundSeconds + first_seconds);
   do {
     if (fails([&] { return run_round(ranks, trainer, timer, warm_up, span); })) return result;
   } while (!all_agree(ranks.host, warm_up.size() > kStepsBeforeGraph));

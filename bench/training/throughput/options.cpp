@@ -3,8 +3,9 @@
 
 #include <limits>
 
+#include "bench/cli/help.hpp"
 #include "bench/cli/quantity.hpp"
-#include "bench/program/words.hpp"
+#include "bench/cli/words.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 

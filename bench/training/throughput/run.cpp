@@ -238,7 +238,7 @@ class ThroughputRun {
                               counted && capped ? ", " : "",
                               capped ? fmt::format("up to {:g} s", options_.max_seconds) : ""));
     const ThroughputResult result = measure_throughput(ranks_, options_);
-    ranks_.watchdog.end_cell();
+    ranks_.progress.end_cell();
     if (result.too_few_images) return skip(result.failure);
     report(rows_of(ranks_, options_, result, recorder_));
     for (const ResultRow& row : samples_of(options_, result, recorder_)) recorder_.write(row);

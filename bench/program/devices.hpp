@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On which devices the ranks of a program work, as its words choose them; and the communicators
-// that move gradients or the benchmark's buffers, by their transports' names, and which of them
-// `auto` means on these ranks.
+// On which devices the ranks of a program work, as its words choose them, and the transports
+// between them, by their names.
 #pragma once
 
 #include <array>
@@ -65,42 +64,10 @@ RankDevices place_on_devices(const Ranks& ranks, const DeviceOptions& options);
 /// reason to refuse.
 void require_device_each(const RankDevices& devices, const DeviceOptions& options);
 
-// Transports.
-
-/// What a transport needs, for --list.
-struct TransportNeed {
-  std::string_view name;
-  std::string_view needs;
-};
-std::vector<TransportNeed> transport_needs();
-
-/// Where buffers lie by choice; automatic: on devices where every rank has one.
-enum class MemoryChoice { automatic, host, device };
-
-/// Collective. `words`: names, `all`, or `auto`: mpi and shared_memory on host memory, nccl and
-/// cuda_ipc on devices, of which automatic memory takes the latter where each rank has one; it
-/// throws UsageError where there are devices, but too few. Transports that `auto` named may be
-/// missing later; `by_name` is false for them.
-struct TransportPlan {
-  std::vector<std::string> names;
-  bool by_name = true;
-  Memory mpi_memory = Memory::host;
-};
-TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>& words,
-                             MemoryChoice memory, const RankDevices& devices,
-                             const DeviceOptions& asked);
-
 /// Collective: the transport of that name, on this rank's device where it uses one, with what NCCL
 /// is told of its windows. Throws Unavailable, on every rank, where it cannot work.
 std::unique_ptr<Communicator> make_transport(
     const Ranks& ranks, std::string_view name, Memory mpi_memory, const RankDevices& devices,
     std::optional<Registration> registration = std::nullopt);
-
-/// Collective: what the gradients of a training go over; null: `ranks.host`, which is mpi.
-/// `name`: a transport, or auto: nccl where every rank has a device of its own, cuda_ipc where they
-/// share some (nccl where that was told to take them), else mpi. Throws Unavailable when it is
-/// impossible.
-std::unique_ptr<Communicator> gradient_transport(const Ranks& ranks, std::string_view name,
-                                                 const RankDevices& devices);
 
 }  // namespace scalebench

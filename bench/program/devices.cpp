@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/program/transports.hpp"
+#include "bench/program/devices.hpp"
 
 #include <fmt/ranges.h>
 
@@ -107,40 +107,6 @@ void require_device_each(const RankDevices& devices, const DeviceOptions& option
   fail<JointRefusal>("{}: {}", options.typed(), devices.why_not);
 }
 
-std::vector<TransportNeed> transport_needs() {
-  return {
-      {"mpi", "any ranks; host memory, or device memory with --memory device and a CUDA-aware MPI"},
-      {"shared_memory",
-       "ranks that share a host, which it connects through windows; MPI between hosts"},
-      {"nccl", "a device for every rank, and a build with NCCL"},
-      {"cuda_ipc",
-       "devices on one host, in reach of each other; ranks that share one are emulated"}};
-}
-
-TransportPlan transport_plan(const Ranks& ranks, const std::vector<std::string>& words,
-                             MemoryChoice memory, const RankDevices& devices,
-                             const DeviceOptions& asked) {
-  const bool shares_a_host = any_agrees(ranks.host, ranks.session.local_size() > 1);
-  TransportPlan plan;
-  if (memory == MemoryChoice::device) plan.mpi_memory = Memory::device;
-  if (words.front() == "all") {
-    for (const TransportNeed& one : transport_needs()) plan.names.emplace_back(one.name);
-  } else if (words.front() != "auto") {
-    plan.names = words;
-  } else if (memory == MemoryChoice::device || asked.required()) {
-    plan.names = {"nccl", "cuda_ipc"};
-  } else if (memory == MemoryChoice::automatic && devices.any) {
-    require_device_each(devices, asked);
-    plan.names = {"nccl", "cuda_ipc"};
-    plan.by_name = devices.shared;  // what NCCL refuses is worth a row
-  } else {
-    plan.names = {"mpi"};
-    if (shares_a_host) plan.names.emplace_back("shared_memory");
-    plan.by_name = false;
-  }
-  return plan;
-}
-
 namespace {
 
 std::unique_ptr<Communicator> opened(const Ranks& ranks, std::string_view name, Memory mpi_memory,
@@ -159,27 +125,13 @@ std::unique_ptr<Communicator> opened(const Ranks& ranks, std::string_view name, 
 std::unique_ptr<Communicator> make_transport(const Ranks& ranks, std::string_view name,
                                              Memory mpi_memory, const RankDevices& devices,
                                              std::optional<Registration> registration) {
-  ranks.watchdog.span(fmt::format("opening transport {}", name));
+  ranks.progress.span(fmt::format("opening transport {}", name));
   // A hundred times as long is waited: NCCL takes its time to find out about a large machine.
-  ranks.watchdog.expect(0.6 + 0.005 * ranks.session.size());
-  ranks.watchdog.enter();  // who has not is who the others wait for
+  ranks.progress.expect(0.6 + 0.005 * ranks.session.size());
+  ranks.progress.enter();  // who has not is who the others wait for
   auto transport = opened(ranks, name, mpi_memory, devices, registration);
-  ranks.watchdog.leave();
-  ranks.watchdog.end_cell();
-  return transport;
-}
-
-std::unique_ptr<Communicator> gradient_transport(const Ranks& ranks, std::string_view name,
-                                                 const RankDevices& devices) {
-  if (name == "auto") {
-    const bool nccl =
-        all_agree(ranks.host, devices.own() ? !nccl_version().empty() : nccl_shares_devices());
-    name = !devices.each() ? "mpi" : nccl ? "nccl" : "cuda_ipc";
-  }
-  if (name == "mpi") return nullptr;
-  auto transport = make_transport(ranks, name, Memory::host, devices);
-  // So that a rank which waits for others while it builds a model is known to.
-  transport->set_marks(ranks.host.marks());
+  ranks.progress.leave();
+  ranks.progress.end_cell();
   return transport;
 }
 
