@@ -33,9 +33,17 @@ ResultRow described(const PrintedResult& one, int ranks) {
 
 }  // namespace
 
-bool CollectiveRun::add_device(int rank, int group, std::string_view host) {
+bool CollectiveRun::add_device(int rank, int group, std::string_view host,
+                               std::string_view address) {
   if (devices.empty()) first_group = group;
   if (!devices.emplace(group, rank).second) return false;
+  const std::string card = fmt::format("{} of {}", address, host);
+  const auto [first, is_new] = rank_on.emplace(card, rank);
+  // Older ones print the bus alone, which is that of several cards where these are in domains.
+  const bool is_whole = address.find(':') != std::string_view::npos;
+  if (!is_new && is_whole && group == first_group && shared_card.empty()) {
+    shared_card = fmt::format("ranks {} and {} are on one card, {}", first->second, rank, card);
+  }
   if (!host.empty() && group == first_group) hosts.emplace(host);
   return true;
 }
@@ -60,7 +68,7 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
                         listed_in_all % std::max(std::int64_t{1}, of_a_process) == 0;
   const std::optional<int> known = is_whole ? std::optional(listed) : std::nullopt;
   TableHints of_table = hints;
-  of_table.is_allreduce = !program.empty();
+  of_table.is_allreduce = !program.empty() || !setting(settings, "ranks").empty();
   of_table.ranks = known ? known : read_number<int>(setting(settings, "ranks"));
   const ReadTable table = read_table(rows, of_table, file);
   std::ranges::copy(table.findings, std::back_inserter(result.findings));
@@ -97,6 +105,7 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
     }
   }
   if (says_no_place) find(fails_at, launch.cases.front().row.get("note"));
+  if (!shared_card.empty()) result.remarks.push_back(fmt::format("{}: {}", file, shared_card));
   if (table.ranks == 1) {
     result.remarks.push_back(fmt::format("{}: one rank moves nothing over any link", file));
   }

@@ -22,6 +22,8 @@ struct CollectiveRun {
   bool graph = false;
   std::set<std::pair<int, int>> devices = {};  // that are listed: group, rank
   std::set<std::string> hosts = {};            // of the first group
+  std::map<std::string, int> rank_on = {};     // by host and address of the card
+  std::string shared_card = {};                // two ranks on one; empty: none
   int first_group = 0;
   bool is_never_cut = false;  // the list of devices: nobody posts a part of it
   bool are_several = false;   // runs of one rank each, side by side
@@ -34,8 +36,9 @@ struct CollectiveRun {
   /// Single times in seconds, by the row's line and placement.
   std::map<std::pair<std::size_t, std::string_view>, std::vector<double>> single = {};
 
-  /// One of the list. False: this rank of its group was there already.
-  bool add_device(int rank, int group, std::string_view host);
+  /// One of the list; `address`: of its card on the host. False: this rank of its group was there
+  /// already.
+  bool add_device(int rank, int group, std::string_view host, std::string_view address);
   /// Adds the launch, and what speaks against parts of it.
   void end(const std::string& file, const Settings& settings, ImportedFile& result) const;
 };

@@ -17,8 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kLatestVersion = 3;
-
 /// The member, or null (a JSON null) when it is absent.
 const json& member(const json& object, const char* name) {
   static const json kNull;
@@ -46,7 +44,7 @@ void read_config(const json& config, CollectiveRun& run, std::set<std::string>& 
                      std::clamp<std::int64_t>(whole(config, "ngpus", 1), 1, kMost);
   for (const json& device : member(config, "devices")) {
     run.add_device(whole(device, "rank", 0), whole(device, "group", 0),
-                   member_text(device, "hostname"));
+                   member_text(device, "hostname"), member_text(device, "device_hex"));
     gpus.insert(member_text(device, "device_info"));
   }
 }
@@ -86,7 +84,7 @@ void read_result(const json& result, std::size_t number, CollectiveRun& run) {
     const std::string_view name = placement == "in_place" ? "in_place" : "out_of_place";
     if (!single.empty()) run.single[{number, name}] = std::move(single);
   }
-  run.hints.in_place_only = member(result, "out_of_place").is_null();
+  run.hints.in_place_first = member(result, "out_of_place").is_null();
   run.rows.push_back(std::move(row));
 }
 
@@ -95,10 +93,9 @@ void read_result(const json& result, std::size_t number, CollectiveRun& run) {
 ImportedFile read_nccl_json(std::string_view text, const std::string& file,
                             const Settings& settings) {
   const json document = parse_json(text, file);
-  const int version = whole(document, "version", 0);
-  if (version > kLatestVersion) {
-    fail<UsageError>("{}: version {} of the JSON of nccl-tests; this program knows 1 to {}", file,
-                     version, kLatestVersion);
+  const json& results = member(document, "results");
+  if (!results.is_array()) {
+    fail<UsageError>("{}: JSON, and not of nccl-tests -J: it has no list of results", file);
   }
   ImportedFile result;
   CollectiveRun run;
@@ -109,8 +106,7 @@ ImportedFile read_nccl_json(std::string_view text, const std::string& file,
   if (!run.command.empty()) run.program = run.command.front();
   read_config(member(document, "config"), run, gpus);
   run.ended = run.is_never_cut = true;
-  const json& results = member(document, "results");
-  for (std::size_t i = 0; results.is_array() && i < results.size(); ++i) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
     read_result(results[i], i + 1, run);
   }
   run.end(file, settings, result);

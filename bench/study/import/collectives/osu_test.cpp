@@ -154,7 +154,7 @@ TEST(Imb, ReadsAllreduceAndItsRanks) {
   EXPECT_THAT(one.seconds, ElementsAre(447.59 / 1e6));
   EXPECT_EQ(one.row.get("ranks"), "144");
   ASSERT_EQ(file.findings.size(), 2U);
-  EXPECT_THAT(file.findings[0].what, HasSubstr("'Benchmarking PingPong ' is left out"));
+  EXPECT_THAT(file.findings[0].what, HasSubstr("'Benchmarking PingPong' is left out"));
 }
 
 TEST(Osu, LeavesOutOtherBenchmarks) {

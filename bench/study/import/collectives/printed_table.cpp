@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "bench/record/columns.hpp"
@@ -180,6 +181,15 @@ std::string no_allreduce(const PrintedRow& row, const Layout& layout) {
   if (layout.front().time == 1 && root != "-1") {
     return fmt::format("its root is {}: a broadcast, reduce, gather or scatter", root);
   }
+  // nccl-tests checks an allreduce in both placements, or in none.
+  const auto is_checked = [&](const Place& place) {
+    return place.wrong && row.cells[*place.wrong] != "N/A";
+  };
+  const bool has_both = layout.size() == 2 && decimal_of(row.cells[layout[0].time]) &&
+                        decimal_of(row.cells[layout[1].time]);
+  if (has_both && is_checked(layout[0]) != is_checked(layout[1])) {
+    return "its result is checked in one placement alone: a sendrecv or alltoall";
+  }
   if (row.redop == "none" || (row.redop.empty() && !row.type.empty())) {
     return "no reduction: a collective other than allreduce";
   }
@@ -220,12 +230,13 @@ std::vector<const PrintedRow*> whole_rows(const std::vector<PrintedRow>& rows,
     if (row.cells.size() != usual) {
       findings.push_back(
           {row.line, fmt::format("{} numbers where other rows have {}", row.cells.size(), usual)});
-    } else if (!is_count(row.bytes) || !is_count(row.count)) {
-      findings.push_back({row.line, fmt::format("size {} of {} elements: nothing is moved",
-                                                row.bytes, row.count)});
-    } else {
+    } else if (is_count(row.bytes) && is_count(row.count)) {
       whole.push_back(&row);
     }
+  }
+  if (whole.empty() && findings.empty()) {
+    findings.push_back({rows.front().line, fmt::format("size {} of {} elements: nothing is moved",
+                                                       rows.front().bytes, rows.front().count)});
   }
   return whole;
 }
@@ -249,6 +260,22 @@ std::string no_result(const PrintedRow& row, const Place& place, const Printed* 
       row.bytes, ranks);
 }
 
+/// Where each row is an allreduce of other ranks, as of a table that somebody has put together: of
+/// which; else empty.
+std::string several_ranks(const Reading& reading) {
+  std::set<int> all;
+  for (const Printed& one : reading.numbers) {
+    Reading alone = reading;
+    alone.numbers = {one};
+    const std::vector<int> ranks = Factors(alone).ranks_behind(allreduce_factor);
+    if (ranks.size() != 1) return "";
+    all.insert(ranks.front());
+  }
+  if (all.size() < 2) return "";
+  return fmt::format("its rows are of {} ranks: give each number a file of its own",
+                     fmt::join(all, ", "));
+}
+
 /// 0, with a finding, where the table is of no allreduce.
 int ranks_of(const Reading& reading, const TableHints& hints, const std::string& file,
              std::vector<Remark>& findings) {
@@ -259,7 +286,14 @@ int ranks_of(const Reading& reading, const TableHints& hints, const std::string&
     return 0;
   };
   if (const std::string why = no_allreduce(row, reading.layout); !why.empty()) return refuse(why);
-  if (hints.ranks && factors.fits(allreduce_factor(*hints.ranks))) return *hints.ranks;
+  // Of two ranks a sendrecv has the same factor; that its results were checked tells them apart.
+  const Place& first = reading.layout.front();
+  const bool is_checked = first.wrong && row.cells[*first.wrong] != "N/A";
+  const bool could_be_other = hints.ranks == 2 && first.time == 1 && !is_checked;
+  if (hints.ranks && (hints.is_allreduce || !could_be_other) &&
+      factors.fits(allreduce_factor(*hints.ranks))) {
+    return *hints.ranks;
+  }
   const std::vector<int> found = factors.ranks_behind(allreduce_factor);
   const std::string other = other_collective(factors, hints.ranks);
   const bool is_one = found.size() == 1 && other.empty();
@@ -269,7 +303,8 @@ int ranks_of(const Reading& reading, const TableHints& hints, const std::string&
                                               *hints.ranks, found[0])});
   }
   if (is_one || (hints.is_allreduce && found.size() == 1 && !hints.ranks)) return found[0];
-  if (!hints.ranks && found == std::vector<int>{2}) {
+  if (const std::string several = several_ranks(reading); !several.empty()) return refuse(several);
+  if (!hints.is_allreduce && hints.ranks.value_or(2) == 2 && found == std::vector<int>{2}) {
     fail<UsageError>(
         "{}:{}: an allreduce of 2 ranks, or a broadcast or sendrecv of any; add --set "
         "ranks=2 if it is the first",
@@ -364,7 +399,6 @@ ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hint
   }
   table.ranks = ranks_of(reading, hints, file, table.findings);
   if (table.ranks == 0) return table;
-  const bool two = reading.layout.size() == 2;
   std::map<const PrintedRow*, std::array<const Printed*, 2>> printed;
   for (const Printed& one : reading.numbers) printed[one.row].at(one.place) = &one;
   for (const PrintedRow* const row : whole) {
@@ -374,7 +408,7 @@ ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hint
     }
     for (std::size_t i = 0; i < reading.layout.size(); ++i) {
       const Place& place = reading.layout[i];
-      const bool in_place = two ? (i == 1) != hints.in_place_first : hints.in_place_only;
+      const bool in_place = (i == 1) != hints.in_place_first;
       const std::string_view placement = in_place ? "in_place" : "out_of_place";
       const Printed* const one = printed[row].at(i);
       const std::string why = no_result(*row, place, one, reading.per_second, table.ranks);

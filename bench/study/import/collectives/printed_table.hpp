@@ -44,10 +44,10 @@ struct PrintedResult {
 
 /// What is known of a table beside its rows.
 struct TableHints {
-  bool in_place_first = false, in_place_only = false;
-  std::size_t places = 0;     // of which its head has bandwidths; 0: it does not say
-  std::optional<int> ranks;   // by a list of devices in which none is missing, or by the user
-  bool is_allreduce = false;  // by its name
+  bool in_place_first = false;  // of those that the head names
+  std::size_t places = 0;       // of which its head has bandwidths; 0: it does not say
+  std::optional<int> ranks;     // by a list of devices in which none is missing, or by the user
+  bool is_allreduce = false;    // by its name, or as the user says of how many ranks it is
 };
 
 struct ReadTable {

@@ -58,13 +58,15 @@ class LatencyTable {
 
   /// Whether a table of another benchmark, or of this once more, begins with the line.
   bool begins(const ForeignLine& line) {
-    const std::size_t osu = line.text.find("OSU "), intel = line.text.find("Benchmarking ");
-    const bool is_osu = osu != std::string_view::npos && holds(line.text, "Test");
-    if (!is_osu && intel == std::string_view::npos) return false;
+    // Intel's has its name alone in its line, as prose has not.
+    static const LinePattern kOsu("a title", "(OSU .*Test.*)");
+    static const LinePattern kIntel("a title", R"((?:^|[^\w ]) *(Benchmarking +[A-Z]\w+)[ |]*$)");
+    const auto osu = kOsu.first_group(line.text), intel = kIntel.first_group(line.text);
+    if (!osu && !intel) return false;
     end();
     is_open_ = true;
-    is_osu_ = is_osu;
-    const std::string_view title = line.text.substr(is_osu_ ? osu : intel);
+    is_osu_ = osu.has_value();
+    const std::string_view title = is_osu_ ? *osu : *intel;
     const Words words = cells_of(title);
     is_other_ =
         !holds(title, "Allreduce") || holds(title, "Non-blocking") || holds(title, "Persistent");
@@ -245,7 +247,8 @@ class Reader {
 
   void note_behind(const ForeignLine& line) {
     constexpr std::size_t kQuoted = 80;
-    const bool says_nothing = line.text.find_first_not_of("# \t|>") == std::string_view::npos;
+    static const LinePattern kUnits("units", R"(^([#\s|>]*(?:\([\w/]+\)[\s|]*)*)$)");
+    const bool says_nothing = kUnits.first_group(line.text).has_value();
     if (nearest_.line == 0 || behind_.line > 0 || says_nothing) return;
     behind_ = {line.number, std::string(line.text.substr(0, kQuoted))};
   }
@@ -273,17 +276,18 @@ class Reader {
     if (!rank || *rank < 0 || (!is_old && after(words, "device").empty())) return false;
     if (!run_.rows.empty()) end_run();
     const int group = read_number<int>(after(words, "Group")).value_or(0);
-    if (!run_.add_device(*rank, group, after(words, "on")) && !run_.are_several) {
+    auto name = words.end();  // behind the address of its bus
+    for (auto word = words.begin(); word != words.end(); ++word) {
+      if (word->ends_with(']')) name = word + 1;
+    }
+    const std::string_view address = name == words.end() ? "" : *(name - 1);
+    if (!run_.add_device(*rank, group, after(words, "on"), address) && !run_.are_several) {
       run_.are_several = true;
       result_.findings.push_back(
           {number,
            fmt::format("rank {} is listed twice: these are several runs of their own, as of "
                        "a program built without MPI; their results are left out",
                        *rank)});
-    }
-    auto name = words.end();  // behind the address of its bus
-    for (auto word = words.begin(); word != words.end(); ++word) {
-      if (word->ends_with(']')) name = word + 1;
     }
     if (name != words.end()) gpus_.insert(fmt::format("{}", fmt::join(name, words.end(), " ")));
     understood(number, "a list of devices");
@@ -296,7 +300,6 @@ class Reader {
     if (names_places) {
       if (!run_.rows.empty() && run_.ended) end_run();
       run_.hints.in_place_first = in < out;
-      run_.hints.in_place_only = out == std::string_view::npos;
     }
     const auto places = std::ranges::count(words, "busbw");
     if (places == 0) return names_places;
