@@ -54,17 +54,6 @@ Window window_for(std::size_t count, Memory memory, Communicator& communicator) 
 }
 
 /// Runs when a gradient has been accumulated.
-struct FlatReplica::Hook final : torch::autograd::FunctionPostHook {
-  Hook(FlatReplica& owner, std::size_t which) : replica(owner), index(which) {}
-  torch::autograd::variable_list operator()(const torch::autograd::variable_list& outputs,
-                                            const torch::autograd::variable_list&) override {
-    replica.gather(index);
-    return outputs;
-  }
-  FlatReplica& replica;
-  std::size_t index;
-};
-
 FlatReplica::FlatReplica(const std::vector<torch::Tensor>& parameters, Communicator& communicator)
     : FlatReplica(parameters, communicator,
                   !parameters.empty() && parameters.front().is_cuda() ? Moves::at_once
@@ -95,14 +84,12 @@ FlatReplica::FlatReplica(const std::vector<torch::Tensor>& parameters, Communica
     parameter.set_data(mine);
     parameter.mutable_grad().reset();
     views_.push_back(view(flat_gradients_));
-    const auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
-    hooks_.push_back(accumulator->add_post_hook(std::make_unique<Hook>(*this, i)));
-    accumulators_.push_back(accumulator);
+    hooks_.emplace_back(parameter, [this, i] { gather(i); });
   }
 }
 
 FlatReplica::~FlatReplica() {
-  for (std::size_t i = 0; i < hooks_.size(); ++i) accumulators_[i]->del_post_hook(hooks_[i]);
+  hooks_.clear();
   try {
     // What the device still does may be in the windows, which their owner may free at once.
     finish(flat_parameters_.device());

@@ -8,7 +8,6 @@
 // last. That is one pass less over memory than zeroing a buffer into which autograd then adds.
 #pragma once
 
-#include <torch/csrc/autograd/function.h>
 #include <torch/types.h>
 
 #include <cstddef>
@@ -24,6 +23,7 @@
 #include "models/gradients/gradient_sync.hpp"
 #include "models/network/network.hpp"
 #include "models/step/optimizer.hpp"
+#include "models/torch/gradient_hook.hpp"
 
 namespace scalebench {
 
@@ -106,9 +106,7 @@ class FlatReplica {
   std::size_t left_ = 0;  // not gathered
   bool last_ = false;
   std::function<void(std::size_t)> ready_;
-  struct Hook;
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
-  std::vector<std::uintptr_t> hooks_;
+  std::vector<GradientHook> hooks_;
 };
 
 // What strategies share whose ranks all compute on a whole replica: flat parameters and gradients.

@@ -4,7 +4,6 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/record_function.h>
-#include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
 #include <cmath>
@@ -161,32 +160,17 @@ std::vector<TracedLayer> traced_layers(Network& network) {
   return layers;
 }
 
-struct LayerMarks::Hook final : torch::autograd::FunctionPostHook {
-  Hook(LayerMarks& owner, std::size_t which) : marks(owner), layer(which) {}
-  torch::autograd::variable_list operator()(const torch::autograd::variable_list& outputs,
-                                            const torch::autograd::variable_list&) override {
-    finish(marks.device_);
-    marks.trace_.gradient_done(layer);
-    return outputs;
-  }
-  LayerMarks& marks;
-  std::size_t layer;
-};
-
 LayerMarks::LayerMarks(Network& network, LayerTrace& trace)
     : network_(network), trace_(trace), layers_(network.layers()) {
   const std::vector<Group> groups = groups_of(network);
   for (std::size_t layer = 0; layer < groups.size(); ++layer) {
     for (const torch::Tensor& parameter : groups[layer].parameters) {
-      const auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
-      hooks_.push_back(accumulator->add_post_hook(std::make_unique<Hook>(*this, layer)));
-      accumulators_.push_back(accumulator);
+      hooks_.emplace_back(parameter, [this, layer] {
+        finish(device_);
+        trace_.gradient_done(layer);
+      });
     }
   }
-}
-
-LayerMarks::~LayerMarks() {
-  for (std::size_t i = 0; i < hooks_.size(); ++i) accumulators_[i]->del_post_hook(hooks_[i]);
 }
 
 torch::Tensor LayerMarks::forward(torch::Tensor images) {

@@ -18,6 +18,7 @@
 #include "models/network/models.hpp"
 #include "models/step/step_trace.hpp"
 #include "models/step/traced_step.hpp"
+#include "models/torch/gradient_hook.hpp"
 
 namespace scalebench {
 
@@ -128,7 +129,6 @@ class LayerMarks {
   /// Both must outlive the marks, each of which waits for what a GPU still does. Hooks are called
   /// after those that are there already.
   LayerMarks(Network& network, LayerTrace& trace);
-  ~LayerMarks();
   LayerMarks(const LayerMarks&) = delete;
   LayerMarks& operator=(const LayerMarks&) = delete;
 
@@ -136,14 +136,11 @@ class LayerMarks {
   torch::Tensor forward(torch::Tensor images);
 
  private:
-  struct Hook;
-
   Network& network_;
   LayerTrace& trace_;
   torch::Device device_ = torch::kCPU;
   std::vector<Layer> layers_;  // empty: no chain
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
-  std::vector<std::uintptr_t> hooks_;
+  std::vector<GradientHook> hooks_;
 };
 
 // A TorchScript module of the user's as a network: its weights are those of the file.
