@@ -7,10 +7,8 @@ import contextlib
 import csv
 import math
 import os
-import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
@@ -20,15 +18,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
-from gpu import endings
-from gpu.card import card_of, folder_name
 from gpu.steps import STEPS, Context, Step, named
 from gpu.verdict import NOT_RUN, Verdict, exit_code, not_run
+from peers.card import card_of, folder_name
+from peers.processes import GRACE, last_said, listen, running
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NO_CARD = 4
-GRACE = 5.0  # seconds to end in
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -61,21 +57,9 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     return options
 
 
-def end(process: subprocess.Popen[str]) -> None:
-    """And all that is in its group."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
     """Its exit code; None: it was ended after so many seconds. What it prints goes to the log and to stdout at once. Nothing
     of it is left, also when this program is ended."""
-    process: subprocess.Popen[str] | None = None
     code: int | None = None
 
     def follow(lines: Iterable[str]) -> None:
@@ -84,20 +68,12 @@ def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
             log.flush()
             print(f"    {line}", end="", flush=True)
 
-    try:
-        with endings.held_back():
-            process = subprocess.Popen(
-                command, cwd=ROOT, env={**os.environ, **MPI_AS_ROOT}, text=True, errors="replace",
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-        # A daemon: what holds the pipe open must not hold us.
+    with running(command, {}, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        # The thread is a daemon: what holds the pipe open must not hold us.
         follower = threading.Thread(target=follow, args=(process.stdout or (),), daemon=True)
         follower.start()
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = process.wait(seconds)
-    finally:
-        if process is not None and code is None:
-            end(process)
     follower.join(GRACE)
     if process.stdout is not None and not follower.is_alive():
         process.stdout.close()
@@ -110,12 +86,6 @@ def judged(step: Step, here: Context, log: Path) -> Verdict:
         return step.judge(here, log.read_text(encoding="utf-8"))
     except Exception as error:  # noqa: BLE001
         return not_run(f"rows unreadable: {type(error).__name__}: {error}")
-
-
-def last_said(log: str) -> str:
-    """By a program; what mpirun says behind it stands between lines of dashes."""
-    bare = re.sub(r"^-{20,}\n.*?^-{20,}\n", "", log, flags=re.MULTILINE | re.DOTALL)
-    return next((line for line in reversed(bare.splitlines()) if line and not line.startswith(("[", "$ "))), "nothing")
 
 
 def run(step: Step, here: Context, seconds: float) -> Verdict:
@@ -196,7 +166,7 @@ def main(argv: list[str]) -> int:
     out.mkdir(parents=True, exist_ok=True)
     archive = options.archive or (out.with_name(f"{out.name}.tar.gz") if options.quick else None)
     here = Context(options.build, out, options.bundle)
-    endings.listen()
+    listen()
     results = []
     until = time.monotonic() + options.budget
     for step in options.steps:

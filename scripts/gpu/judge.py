@@ -151,22 +151,21 @@ def copy_rate(rows: Rows) -> float | None:
 
 
 def comparison(rows: Rows, output: str = "") -> Verdict:
-    """compare_torch_steps.py has judged each ratio itself. A leg without one is named, and why it failed. Where the step was
-    cut off, the ratios that there are decide."""
-    name = lambda row: row["model"] + (" fused" if row.get("step") == "fused" else "")  # noqa: E731
+    """`scripts/compare_with steps` has judged each ratio. A leg without one is named, and why it failed. Where the step was cut
+    off, the ratios that there are decide."""
     told = [row for row in rows if row["target"] or row["against"] == "graph"]
-    said = [f"{name(row)} {row['ratio']} of {row['against']} ({row['verdict']})" for row in told if row["ratio"]]
+    said = [f"{row['case']} {row['ratio']} of {row['against']} ({row['verdict']})" for row in told if row["ratio"]]
     absent = [row for row in told if not row["ratio"]]
     legs = [
-        f"{name(row)} {leg}" for row in absent
-        for leg, seconds in (("ours", row["ours_seconds"]), (row["against"], row["against_seconds"])) if not seconds
+        f"{row['case']} {leg}" for row in absent
+        for leg, seconds in (("ours", row["ours_seconds"]), (row["against"], row["theirs_seconds"])) if not seconds
     ]  # fmt: skip
     parts = list(said)
     if legs:
         parts.append(f"not measured: {', '.join(dict.fromkeys(legs))}")
     if absent or not said:
-        parts += dict.fromkeys(re.findall(r"^compare_torch_steps: (.+: .+)", output, re.MULTILINE))
-    words = "; ".join(parts) or "compare_torch_steps.py judged nothing"
+        parts += dict.fromkeys(re.findall(r"^compare_with: (.+: .+)", output, re.MULTILINE))
+    words = "; ".join(parts) or "scripts/compare_with judged nothing"
     if any(row["verdict"] == "missed" for row in told):
         return missed(words)
     cut_off = re.search(r"^\[ended after", output, re.MULTILINE)

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from gpu import judge
-from gpu.card import folder_name
+from peers.card import folder_name
 from gpu.command_line import run, write_summary
 from gpu.steps import STEPS, Context, Step, named
 from gpu.verdict import MISSED, NOT_RUN, REACHED, at_least, exit_code, missed, not_run, reached
@@ -136,31 +136,31 @@ class Judging(unittest.TestCase):
         self.assertEqual(judge.shared(apart, 4000).line(), "not run: the ranks had a card each")
 
     def test_the_comparison_with_pytorch_judges_itself(self) -> None:
-        row = {"model": "mlp", "ratio": "3.400", "against": "eager", "target": "3", "verdict": "reached"}
+        row = {"case": "mlp", "ratio": "3.400", "against": "eager", "target": "3", "verdict": "reached"}
         self.assertEqual(judge.comparison([row]).line(), "reached: mlp 3.400 of eager (reached)")
         self.assertEqual(judge.comparison([row, {**row, "verdict": "missed"}]).status, MISSED)
         self.assertEqual(judge.comparison([{**row, "target": ""}]).status, NOT_RUN)
-        said = "compare_torch_steps: mlp ours: no CUDA device\ncompare_torch_steps: no start had all its legs\n"
+        said = "compare_with: mlp ours: no CUDA device\n"
         self.assertEqual(judge.comparison([], said).line(), "not run: mlp ours: no CUDA device")
-        fused = {**row, "model": "resnet50", "step": "fused", "ratio": "1.020", "target": "1"}
+        fused = {**row, "case": "resnet50_fused", "ratio": "1.020", "target": "1"}
         beside = {**fused, "against": "graph", "ratio": "1.200", "target": "", "verdict": "no target"}
         self.assertEqual(judge.comparison([beside, {**fused, "against": "compile"}]).line(),
-                         "reached: resnet50 fused 1.200 of graph (no target); resnet50 fused 1.020 of compile (reached)")  # fmt: skip
+                         "reached: resnet50_fused 1.200 of graph (no target); resnet50_fused 1.020 of compile (reached)")  # fmt: skip
 
     def test_a_comparison_that_was_cut_off_names_what_is_missing(self) -> None:
-        row = {"model": "resnet50", "step": "fused", "ratio": "1.020", "against": "compile", "target": "1", "verdict": "reached"}
-        nothing = {**row, "ratio": "", "ours_seconds": "", "against_seconds": "", "verdict": "not measured"}
+        row = {"case": "resnet50_fused", "ratio": "1.020", "against": "compile", "target": "1", "verdict": "reached"}
+        nothing = {**row, "ratio": "", "ours_seconds": "", "theirs_seconds": "", "verdict": "not measured"}
         tuned = {**nothing, "against": "max-autotune", "ours_seconds": "0.07"}
-        here = "resnet50 fused 1.020 of compile (reached); not measured: resnet50 fused max-autotune"
+        here = "resnet50_fused 1.020 of compile (reached); not measured: resnet50_fused max-autotune"
         self.assertEqual(judge.comparison([row, tuned], "[ended after 100 s]\n").line(), f"reached: {here}")
         missed_too = judge.comparison([{**row, "verdict": "missed"}, tuned], "[ended after 100 s]\n")
         self.assertEqual(missed_too.status, MISSED)
         # A leg that failed is no leg that reached its target.
-        said = "compare_torch_steps: resnet50_fused max-autotune: out of memory\n[exit code 3]\n"
+        said = "compare_with: resnet50_fused max-autotune: out of memory\n[exit code 3]\n"
         self.assertEqual(judge.comparison([row, tuned], said).line(),
                          f"not run: {here}; resnet50_fused max-autotune: out of memory")  # fmt: skip
         self.assertEqual(judge.comparison([nothing], "[ended after 100 s]\n").line(),
-                         "not run: not measured: resnet50 fused ours, resnet50 fused compile")  # fmt: skip
+                         "not run: not measured: resnet50_fused ours, resnet50_fused compile")  # fmt: skip
 
     def test_the_worst_step_is_the_exit_code(self) -> None:
         self.assertEqual(exit_code([reached("")]), 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which card the programs here use: of a machine with several the first that CUDA sees, which need not be its driver's first,
-# and of a slice the slice.
+# Which card the programs here use: of a machine with several the first that CUDA sees, which need not be its driver's
+# first, and of a slice the slice.
 from __future__ import annotations
 
 import re
@@ -18,7 +18,8 @@ def card_of(bench_kernels: str) -> tuple[str | None, str]:
         return None, why
     said = said_by(bench_kernels)
     if said is None and len(set(names)) > 1:
-        return None, f"nvidia-smi names {' and '.join(dict.fromkeys(names))}, and {bench_kernels} does not say which it uses"
+        cards = " and ".join(dict.fromkeys(names))
+        return None, f"nvidia-smi names {cards}, and {bench_kernels} does not say which it uses"
     return said or names[0], ""
 
 
