@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from functools import partial
 from pathlib import Path
 
@@ -21,11 +22,10 @@ WITHIN = 0.10
 
 def size_of(word: str) -> int:
     """4096, 4K, 16M: powers of 1024, as both tools take them."""
-    digits, unit = (word[:-1], word[-1].upper()) if word[-1:].isalpha() else (word, "")
-    power = {"": 0, "K": 1, "M": 2, "G": 3}.get(unit)
-    if power is None or not digits.isascii() or not digits.isdigit() or int(digits) == 0:
+    size = re.fullmatch(r"([1-9][0-9]*)([KMG]?)", word.upper())
+    if size is None:
         raise argparse.ArgumentTypeError(f"'{word}' is no size; write 4096, 4K or 16M")
-    return int(digits) << (10 * power)
+    return int(size[1]) << 10 * " KMG".index(size[2] or " ")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

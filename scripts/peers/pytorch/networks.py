@@ -16,28 +16,20 @@ from torch import Tensor, nn  # noqa: E402
 FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 
 
-class Mlp(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 60), nn.ReLU(), nn.Linear(60, 10)
-        )
-
-    def forward(self, images: Tensor) -> Tensor:
-        return self.layers(images.flatten(1))
+def mlp() -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 60), nn.ReLU(), nn.Linear(60, 10))
 
 
-class MnistCnn(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.conv1, self.conv2 = nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3)
-        self.dropout1, self.dropout2 = nn.Dropout(0.25), nn.Dropout(0.5)
-        self.dense1, self.dense2 = nn.Linear(9216, 128), nn.Linear(128, 10)
+def mnist_cnn() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25),
+        nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10),
+    )  # fmt: skip
 
-    def forward(self, images: Tensor) -> Tensor:
-        images = F.relu(self.conv2(F.relu(self.conv1(images))))
-        images = self.dropout1(F.max_pool2d(images, 2)).flatten(1)
-        return self.dense2(self.dropout2(F.relu(self.dense1(images))))
+
+def conv(channels: int, out: int, side: int, stride: int = 1) -> list[nn.Module]:
+    """A convolution that keeps the image's size, or divides it by the stride, with its normalisation."""
+    return [nn.Conv2d(channels, out, side, stride, side // 2, bias=False), nn.BatchNorm2d(out)]
 
 
 class Block(nn.Module):
@@ -45,18 +37,12 @@ class Block(nn.Module):
 
     def __init__(self, channels: int, out: int, stride: int, project: bool) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(channels, out, 3, stride, 1, bias=False)
-        self.conv2 = nn.Conv2d(out, out, 3, 1, 1, bias=False)
-        self.norm1, self.norm2 = nn.BatchNorm2d(out), nn.BatchNorm2d(out)
+        self.path = nn.Sequential(*conv(channels, out, 3, stride), nn.ReLU(), *conv(out, out, 3))
         self.stride, self.new = stride, out - channels
-        self.projection = None
-        if project and self.new:
-            self.projection = nn.Sequential(
-                nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out)
-            )
+        self.projection = nn.Sequential(*conv(channels, out, 1, stride)) if project and self.new else None
 
     def forward(self, images: Tensor) -> Tensor:
-        inner = self.norm2(self.conv2(F.relu(self.norm1(self.conv1(images)))))
+        inner = self.path(images)
         if self.projection is not None:
             return F.relu(inner + self.projection(images))
         if self.new:
@@ -71,79 +57,56 @@ class Bottleneck(nn.Module):
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
         self.path = nn.Sequential(
-            nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
-            nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
-            nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width),
+            *conv(channels, width, 1), nn.ReLU(inplace=True), *conv(width, width, 3, stride), nn.ReLU(inplace=True),
+            *conv(width, 4 * width, 1),
         )  # fmt: skip
-        self.shortcut = nn.Sequential()
-        if channels != 4 * width or stride != 1:
-            self.shortcut.append(nn.Conv2d(channels, 4 * width, 1, stride, bias=False))
-            self.shortcut.append(nn.BatchNorm2d(4 * width))
+        new = channels != 4 * width or stride != 1
+        self.shortcut = nn.Sequential(*(conv(channels, 4 * width, 1, stride) if new else []))
 
     def forward(self, images: Tensor) -> Tensor:
         return F.relu(self.path(images).add_(self.shortcut(images)), inplace=True)
 
 
-def stages(widths: list[int], blocks: int, project: bool) -> nn.Sequential:
-    layers, channels = [], widths[0]
-    for width in widths:
-        for block in range(blocks):
-            stride = 2 if block == 0 and width != widths[0] else 1
-            layers.append(Block(channels, width, stride, project))
-            channels = width
-    return nn.Sequential(*layers)
+class Resnet(nn.Module):
+    """A stem, stages whose first block strides, except in the first stage, and the mean over what is left of an image."""
 
-
-class Resnet20(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, stem: list[nn.Module], widths: list[int], blocks: list[int], kind: str, classes: int) -> None:
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU())
-        self.stages = stages([16, 32, 64], 3, project=False)
-        self.output = nn.Linear(64, 10)
+        self.stem, layers, channels = nn.Sequential(*stem), [], widths[0]
+        for width, count in zip(widths, blocks):
+            for block in range(count):
+                stride = 2 if block == 0 and width != widths[0] else 1
+                if kind == "bottleneck":
+                    layers.append(Bottleneck(channels, width, stride))
+                else:
+                    layers.append(Block(channels, width, stride, project=kind == "project"))
+                channels = 4 * width if kind == "bottleneck" else width
+        self.stages, self.output = nn.Sequential(*layers), nn.Linear(channels, classes)
 
     def forward(self, images: Tensor) -> Tensor:
         return self.output(self.stages(self.stem(images)).mean((2, 3)))
 
 
-def stem() -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)
-    )
+def resnet20() -> nn.Module:
+    return Resnet([*conv(3, 16, 3), nn.ReLU()], [16, 32, 64], [3, 3, 3], "pad", 10)
 
 
-class Resnet18(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.stem = stem()
-        self.stages = stages([64, 128, 256, 512], 2, project=True)
-        self.output = nn.Linear(512, 1000)
-
-    def forward(self, images: Tensor) -> Tensor:
-        return self.output(self.stages(self.stem(images)).mean((2, 3)))
+def resnet18(blocks: tuple[int, ...] = (2, 2, 2, 2), kind: str = "project") -> nn.Module:
+    stem = [*conv(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    return Resnet(stem, [64, 128, 256, 512], list(blocks), kind, 1000)
 
 
-class Resnet50(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.stem, layers, channels = stem(), [], 64
-        for stage, blocks in enumerate([3, 4, 6, 3]):
-            for block in range(blocks):
-                stride = 2 if stage > 0 and block == 0 else 1
-                layers.append(Bottleneck(channels, 64 << stage, stride))
-                channels = 256 << stage
-        self.stages, self.output = nn.Sequential(*layers), nn.Linear(2048, 1000)
-
-    def forward(self, images: Tensor) -> Tensor:
-        return self.output(self.stages(self.stem(images)).mean((2, 3)))
+def resnet50() -> nn.Module:
+    return resnet18((3, 4, 6, 3), "bottleneck")
 
 
-# Class, channels, side, optimizer, rate: as in models/network/models.def.
+# Network, channels, side, optimizer, rate: as in models/network/models.def.
 MODELS = {
-    "mlp": (Mlp, 1, 28, "adam", 1e-3),
-    "mnist_cnn": (MnistCnn, 1, 28, "adam", 1e-3),
-    "resnet20": (Resnet20, 3, 32, "sgd", 0.05),
-    "resnet18": (Resnet18, 3, 224, "sgd", 0.0125),
-    "resnet50": (Resnet50, 3, 224, "sgd", 0.0125),
+    "mlp": (mlp, 1, 28, "adam", 1e-3),
+    "mnist_cnn": (mnist_cnn, 1, 28, "adam", 1e-3),
+    "resnet20": (resnet20, 3, 32, "sgd", 0.05),
+    "resnet18": (resnet18, 3, 224, "sgd", 0.0125),
+    "resnet50": (resnet50, 3, 224, "sgd", 0.0125),
 }
 
 

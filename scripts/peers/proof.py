@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import math
 import os
 import shlex
@@ -15,16 +14,18 @@ import tarfile
 import threading
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from gpu.steps import STEPS, Context, Step, named
-from gpu.verdict import NOT_RUN, Verdict, exit_code, not_run
 from peers.card import card_of, folder_name
+from peers.harness import ROOT, read_rows, write_rows
+from peers.judge import NOT_RUN, Verdict, not_run, worst
 from peers.processes import GRACE, last_said, listen, running
+from peers.proof_steps import STEPS, Context, Step, named
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 NO_CARD = 4
+SUMMARY = "step status detail target seconds command".split()
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -33,7 +34,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--list", action="store_true", help="print the steps with targets and commands, run nothing")
     parser.add_argument("--only", default="", metavar="STEP", help="comma-separated names of --list")
-    parser.add_argument("--out", type=Path, help="folder for rows, logs and the summary; default: results/reference/CARD")
+    parser.add_argument("--out", type=Path, help="of rows, logs and the summary; default: results/reference/CARD")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="what cmake built")
     parser.add_argument("--bundle", type=Path, help="instead of a build: what scripts/bundle --tests made, unpacked")
     depth = parser.add_mutually_exclusive_group()
@@ -58,14 +59,13 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
 
 
 def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
-    """Its exit code; None: it was ended after so many seconds. What it prints goes to the log and to stdout at once. Nothing
-    of it is left, also when this program is ended."""
+    """Its exit code, or None where it was ended after so many seconds. What it prints goes to the log and to stdout at
+    once. Nothing of it is left, also when this program is ended."""
     code: int | None = None
 
     def follow(lines: Iterable[str]) -> None:
         for line in lines:
             log.write(line)
-            log.flush()
             print(f"    {line}", end="", flush=True)
 
     with running(command, {}, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
@@ -83,19 +83,19 @@ def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
 def judged(step: Step, here: Context, log: Path) -> Verdict:
     """What a step that was cut off left may end within a row: that ends the step and not the proof."""
     try:
-        return step.judge(here, log.read_text(encoding="utf-8"))
+        return step.judged(here, log.read_text(encoding="utf-8"))
     except Exception as error:  # noqa: BLE001
         return not_run(f"rows unreadable: {type(error).__name__}: {error}")
 
 
 def run(step: Step, here: Context, seconds: float) -> Verdict:
-    """Its commands, whose output goes to a log; the judge sees it all, or what there was of it after so many seconds. A
+    """Its commands' output goes to a log; the judge sees it all, or what there was of it after so many seconds. A
     command that cannot start is not run."""
     path = here.out / "logs" / f"{step.name}.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(here.out / step.name, ignore_errors=True)  # of an earlier run
+    shutil.rmtree(here.out / step.name, ignore_errors=True)  # An earlier run may have left it.
     until = time.monotonic() + seconds
-    with path.open("w", encoding="utf-8") as log:
+    with path.open("w", encoding="utf-8", buffering=1) as log:
         for command in step.commands(here):
             print(f"  $ {shlex.join(command)}", flush=True)
             log.write(f"$ {shlex.join(command)}\n")
@@ -104,19 +104,17 @@ def run(step: Step, here: Context, seconds: float) -> Verdict:
             code = ended(command, log, max(0.0, until - time.monotonic()))
             if code is None:
                 log.write(f"[ended after {seconds:.0f} s]\n")
-                log.flush()
                 by_now = judged(step, here, path)
                 words = by_now.detail if by_now.status == NOT_RUN else by_now.line()
                 return not_run(f"not done after {seconds:.0f} s; so far {words}")
             log.write(f"[exit code {code}]\n")
-            log.flush()
-            if code in (2, 5):  # refused
+            if code in (2, 5):  # The program refused.
                 return not_run(f"exit code {code}: {last_said(path.read_text(encoding='utf-8'))}")
     return judged(step, here, path)
 
 
 def pack(out: Path, archive: Path) -> None:
-    """What there is by now, also when the next step is the last one that this machine allows."""
+    """What there is by now is packed, also when the next step is the last one that this machine allows."""
     beside = archive.with_name(f".{archive.name}")
     with tarfile.open(beside, "w:gz") as file:
         file.add(out, arcname=out.name)
@@ -125,24 +123,16 @@ def pack(out: Path, archive: Path) -> None:
 
 def write_summary(out: Path, card: str, results: list[tuple[Step, Verdict, float]], here: Context) -> None:
     """Rows of this run replace those of the same steps from an earlier one."""
-    path = out / "verify.csv"
-    head = ["step", "status", "detail", "target", "seconds", "command"]
-    rows: dict[str, list[str]] = {}
-    if path.exists():
-        with path.open(newline="", encoding="utf-8") as lines:
-            rows = {row["step"]: [row[column] for column in head] for row in csv.DictReader(lines)}
+    rows = {row["step"]: row for row in read_rows(out / "verify.csv")}
     for step, verdict, seconds in results:
         command = " && ".join(shlex.join(words) for words in step.commands(here))
-        rows[step.name] = [step.name, verdict.status, verdict.detail, step.target, f"{seconds:.0f}", command]
+        rows[step.name] = dict(zip(SUMMARY, (step.name, *verdict, step.target, f"{seconds:.0f}", command)))
     ordered = [rows[step.name] for step in STEPS if step.name in rows]
-    with path.open("w", newline="", encoding="utf-8") as lines:
-        csv.writer(lines).writerows([head, *ordered])
-    table = "".join(f"| {row[0]} | {row[3]} | {row[1]} | {row[2]} |\n" for row in ordered)
-    commands = "".join(f"    {row[5]}\n" for row in ordered)
-    (out / "verify.md").write_text(
-        f"# {card}\n\n| step | target | | measured |\n|---|---|---|---|\n{table}\nEach step by its command:\n\n{commands}",
-        encoding="utf-8",
-    )
+    write_rows(out / "verify.csv", SUMMARY, ordered)
+    table = "".join(f"| {row['step']} | {row['target']} | {row['status']} | {row['detail']} |\n" for row in ordered)
+    commands = "".join(f"    {row['command']}\n" for row in ordered)
+    head = f"# {card}\n\n| step | target | | measured |\n|---|---|---|---|\n"
+    (out / "verify.md").write_text(f"{head}{table}\nEach step by its command:\n\n{commands}", encoding="utf-8")
 
 
 def main(argv: list[str]) -> int:
@@ -150,31 +140,30 @@ def main(argv: list[str]) -> int:
     for name in ("build", "out", "bundle", "archive"):
         if getattr(options, name) is not None:
             setattr(options, name, Path(os.path.relpath(getattr(options, name), ROOT)))
-    os.chdir(ROOT)  # commands are as anyone would type them there
+    os.chdir(ROOT)  # Commands are as anyone would type them there.
+    here = Context(options.build, options.out or Path("results/reference/CARD"), options.bundle)
     if options.list:
-        here = Context(options.build, options.out or Path("results/reference/CARD"), options.bundle)
         for step in options.steps:
             print(f"{step.name}: {step.target}")
             for command in step.commands(here):
                 print(f"  $ {shlex.join(command)}")
         return 0
-    card, why = card_of(Context(options.build, Path(), options.bundle).program("bench_kernels"))
+    card, why = card_of(str(here.programs / "bench_kernels"))
     if card is None:
         print(f"verify_gpu: no card here: {why}", file=sys.stderr)
         return NO_CARD
-    out = options.out or Path("results/reference") / folder_name(card)
+    out = options.out or here.out.with_name(folder_name(card))
     out.mkdir(parents=True, exist_ok=True)
     archive = options.archive or (out.with_name(f"{out.name}.tar.gz") if options.quick else None)
-    here = Context(options.build, out, options.bundle)
+    here = replace(here, out=out)
     listen()
     results = []
     until = time.monotonic() + options.budget
     for step in options.steps:
         print(f"{step.name}: {step.target}", flush=True)
         begin = time.monotonic()
-        left = until - begin
-        if left > 0:
-            verdict = run(step, here, min(step.seconds, left))
+        if until > begin:
+            verdict = run(step, here, min(step.seconds, until - begin))
         else:
             verdict = not_run(f"the budget of {options.budget:.0f} s is used up")
         print(f"  {verdict.line()}", flush=True)
@@ -183,4 +172,4 @@ def main(argv: list[str]) -> int:
         if archive is not None:
             pack(out, archive)
     print(f"summary: {out / 'verify.md'}{f', all of it: {archive}' if archive else ''}")
-    return exit_code([verdict for _, verdict, _ in results])
+    return worst([verdict for _, verdict, _ in results])
