@@ -7,8 +7,8 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from peers.harness import Failed, Leg, Ratio, Times, one_row, printed_rows
-from peers.pytorch.legs import require_models, require_torch, torch_leg
+from peers.harness import Failed, Leg, Ratio, Times, one_row, printed_rows, require_known
+from peers.pytorch.legs import require_torch, torch_leg
 
 WHAT = "epochs of this suite beside Python's PyTorch, alone and with DDP over gloo"
 OURS = ["bench_epoch"]
@@ -81,7 +81,7 @@ def leg_of(options: argparse.Namespace, model: str, leg: str, setting: str, word
 
 def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
     models = options.models.split(",")
-    require_models(models, list(WORK))
+    require_known("model", models, WORK)
     if options.ranks < 2:
         raise Failed(f"--ranks {options.ranks}: must be at least 2")
     for model in models:

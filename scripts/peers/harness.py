@@ -44,6 +44,11 @@ class Failed(Exception):
     """One line says why a leg could not be run or read, or why a comparison cannot begin."""
 
 
+def require_known(what: str, words: Iterable[str], valid: Iterable[str], between: str = ", ") -> None:
+    if unknown := [word for word in words if word not in valid]:
+        raise Failed(f"unknown {what} {unknown[0]!r}; valid: {between.join(valid)}")
+
+
 class Times(NamedTuple):
     seconds: dict[tuple[str, str], float]  # by case, such as a size, and by way to do it, such as an algorithm
     note: str = ""

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from peers import harness
-from peers.harness import FOLDER, SEED, Failed, Leg, Ratio, Rows, Times, read_rows
+from peers.harness import FOLDER, SEED, Failed, Leg, Ratio, Rows, Times, read_rows, require_known
 
 WHAT = "shared_memory and ring against MPI_Allreduce in its best setting"
 OURS = ["bench_allreduce"]
@@ -92,8 +92,7 @@ def leg_of(options: argparse.Namespace, setting: str, launcher: str, programs: P
 
 def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
     settings = [INSTALLED, *(word.strip() for word in options.settings.split(";") if word.strip() != INSTALLED)]
-    if unknown := [setting for setting in settings if setting not in OPEN_MPI]:
-        raise Failed(f"unknown setting {unknown[0]!r}; valid: {'; '.join(OPEN_MPI)}")
+    require_known("setting", settings, OPEN_MPI, "; ")
     legs = [leg_of(options, setting, options.launcher, options.programs) for setting in settings]
     if options.mpich:
         legs.append(leg_of(options, MPICH, MPICH_LAUNCHER, options.mpich))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TextIO
 
 from peers.card import card_of, folder_name
-from peers.harness import ROOT, read_rows, write_rows
+from peers.harness import ROOT, Failed, read_rows, write_rows
 from peers.judge import NOT_RUN, Verdict, not_run, worst
 from peers.processes import GRACE, last_said, listen, running
 from peers.proof_steps import STEPS, Context, Step, named
@@ -45,7 +45,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     options = parser.parse_args(argv)
     try:
         options.steps = named([name for name in options.only.split(",") if name])
-    except ValueError as error:
+    except Failed as error:
         parser.error(str(error))
     if options.quick or options.deep:
         options.steps = [step for step in options.steps if step.deep == options.deep]

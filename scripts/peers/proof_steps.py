@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from peers import judge
-from peers.harness import Rows, read_rows
+from peers.harness import Rows, read_rows, require_known
 from peers.judge import Verdict
 
 
@@ -157,8 +157,6 @@ STEPS = (
 
 
 def named(names: list[str]) -> list[Step]:
-    """In the table's order; ValueError for a name that is none."""
-    known = {step.name for step in STEPS}
-    if unknown := [name for name in names if name not in known]:
-        raise ValueError(f"unknown step {unknown[0]!r}; valid: {', '.join(step.name for step in STEPS)}")
+    """In the table's order; Failed for a name that is none."""
+    require_known("step", names, [step.name for step in STEPS])
     return [step for step in STEPS if not names or step.name in names]

@@ -7,8 +7,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from peers.harness import Failed, Leg, Ratio, Times, one_row, printed_rows
-from peers.pytorch.legs import require_models, require_torch, torch_leg
+from peers.harness import Failed, Leg, Ratio, Times, one_row, printed_rows, require_known
+from peers.pytorch.legs import require_torch, torch_leg
 
 WHAT = "products and training steps of this suite beside Python's PyTorch, against targets"
 OURS = ["bench_kernels", "bench_throughput"]
@@ -104,9 +104,8 @@ def their_leg(options: argparse.Namespace, case: Case, leg: str) -> Leg:
 def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
     cases, wanted = CASES[options.device], options.legs.split(",")
     models = options.models.split(",") if options.models else [case.name for case in cases]
-    require_models(models, [case.name for case in cases])
-    if unknown := [leg for leg in wanted if leg not in LEGS]:
-        raise Failed(f"unknown leg {unknown[0]!r}; valid: {', '.join(LEGS)}")
+    require_known("model", models, [case.name for case in cases])
+    require_known("leg", wanted, LEGS)
     require_torch(options.python)
     groups, ratios = [], []
     for case in cases:

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 # The same allreduce measured by another tool and by this suite: osu_allreduce of the OSU micro-benchmarks over MPI,
-# all_reduce_perf of nccl-tests over NCCL. docs/allreduce.md says how they are built.
+# all_reduce_perf of nccl-tests over NCCL. docs/allreduce.md says how they are built, `scalebench import`
+# reads what they print.
 from __future__ import annotations
 
 import argparse
 import os
 import re
+import subprocess
 from functools import partial
 from pathlib import Path
 
 from peers import harness
 from peers.card import cards_of_driver
-from peers.harness import Failed, Leg, Ratio, Rows, Times, printed_rows
+from peers.harness import Failed, Leg, Ratio, Rows, Times, printed_rows, read_rows
+from peers.processes import last_said
 
 WHAT = "the same allreduce measured by OSU's or NVIDIA's program and by bench_allreduce"
-OURS = ["bench_allreduce"]
+OURS = ["bench_allreduce", "scalebench"]
 OSU, NCCL = "osu_allreduce", "all_reduce_perf"
-OUT_OF_PLACE, IN_PLACE = "out_of_place", "in_place"
 WITHIN = 0.10
 
 
@@ -36,69 +38,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--iterations", help="of osu_allreduce at each size; left out: its own number")
 
 
-# What the tools print, and what ours does.
-
-
-def seconds_of(microseconds: str, line: str) -> float:
-    try:
-        value = float(microseconds)
-    except ValueError:
-        value = 0
-    if not 0 < value < float("inf"):
-        raise Failed(f"'{microseconds}' is no time: {line.strip()}")
-    return value * 1e-6
-
-
-def osu_times(text: str, folder: Path) -> Times:
-    """osu_allreduce prints the mean over ranks behind each size, with or without -f."""
-    times: dict[tuple[str, str], float] = {}
-    in_table = False
-    for line in text.splitlines():
-        words = line.split()
-        if line.startswith("#"):
-            in_table = words[1:2] == ["Size"] and "Avg Latency(us)" in line
-        elif in_table and len(words) > 1 and words[0].isdigit():
-            times[f"{OUT_OF_PLACE} {words[0]}", OSU] = seconds_of(words[1], line)
-    if not times:
-        raise Failed("no line '# Size  Avg Latency(us)' with numbers below it")
-    return Times(times)
-
-
-def nccl_times(text: str, folder: Path) -> Times:
-    """all_reduce_perf prints size count type redop root, then time algbw busbw #wrong out of place and in place."""
-    times: dict[tuple[str, str], float] = {}
-    for line in text.splitlines():
-        words = line.split()
-        if line.startswith("#") or len(words) < 13 or not words[0].isdigit():
-            continue
-        for placement, at in ((OUT_OF_PLACE, 5), (IN_PLACE, 9)):
-            if words[at + 3] not in ("0", "N/A"):
-                raise Failed(f"{words[0]} bytes {placement}: {words[at + 3]} wrong elements")
-            if words[at] != "N/A":
-                times[f"{placement} {words[0]}", NCCL] = seconds_of(words[at], line)
-    if not times:
-        raise Failed("no line with a size and the times of both placements")
-    return Times(times)
-
-
-def ours_beside(tool: str) -> str:
-    return f"bench_allreduce beside {tool}"
-
-
-def our_times(tool: str, text: str, folder: Path) -> Times:
-    times: dict[tuple[str, str], float] = {}
-    rows = printed_rows(text)
+def times_of(way: str, rows: Rows) -> Times:
     for row in rows:
         if row["status"] == "wrong":
             raise Failed(f"{row['size_bytes']} bytes {row['placement']}: {row['note']}")
-        if row["status"] == "ok":
-            times[f"{row['placement']} {row['size_bytes']}", ours_beside(tool)] = float(row["seconds_median"])
+    times = {(f"{row['placement']} {row['size_bytes']}", way): float(row["seconds_median"])
+             for row in rows if row["status"] == "ok"}  # fmt: skip
     if not times:
         raise Failed(rows[0]["note"] if rows else "no row")
     return Times(times)
 
 
-# The legs.
+def imported(way: str, words: list[str], text: str, folder: Path) -> Times:
+    """The tool's times, read by our own import. It warns of a line that is none and goes on."""
+    program, kind, *more = words
+    command = [program, "import", kind, f"{folder}.txt", "--quiet", "--out", str(folder), *more]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not (rows := read_rows(folder / "allreduce.csv")):
+        raise Failed(last_said(done.stderr))
+    return times_of(way, rows)._replace(note=" ".join(done.stderr.split()))
+
+
+def ours_beside(tool: str) -> str:
+    return f"bench_allreduce beside {tool}"
 
 
 def built(path: Path, name: str) -> str:
@@ -111,30 +73,33 @@ def built(path: Path, name: str) -> str:
 def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
     launcher = ["mpirun", "--bind-to", "core", "-np", str(options.ranks)]
     ours = [*launcher, str(options.programs / "bench_allreduce"), "--quiet", "--format", "csv", "--algorithm", "native"]
+    reader = str(options.programs / "scalebench")
     sizes = ["-b", str(options.b), "-e", str(options.e), "-f", "2"]
-    pairs = []
+    tools: dict[str, tuple[list[str], list[str], str]] = {}  # its command, what reads it, and ours beside it
     if options.b > options.e:
         raise Failed(f"-b {options.b} is larger than -e {options.e}")
     if options.osu is not None:
         if options.ranks < 2:
             raise Failed("--osu needs --ranks of at least 2")
         limit = max(512 << 20, 8 * options.e)
-        theirs = [built(options.osu, OSU), "-T", "mpi_float", "-m", f"{options.b}:{options.e}", "-M", str(limit), "-f"]
-        theirs += ["-i", options.iterations] if options.iterations else []
-        pairs.append((OSU, theirs, osu_times, ["--transport", "mpi", "--memory", "host", "--placement", OUT_OF_PLACE]))
+        words = ["-T", "mpi_float", "-m", f"{options.b}:{options.e}", "-M", str(limit), "-f"]
+        words += ["-i", options.iterations] if options.iterations else []
+        beside = "--transport mpi --memory host --placement out_of_place"
+        tools[OSU] = ([built(options.osu, OSU), *words], [reader, "osu", "--set", f"ranks={options.ranks}"], beside)
     if options.nccl_tests is not None:
         if (gpus := len(cards_of_driver()[0])) < options.ranks:
             raise Failed(f"--nccl-tests needs a GPU for each of {options.ranks} rank(s); nvidia-smi lists {gpus}")
-        theirs = [built(options.nccl_tests, NCCL), "-g", "1", "-d", "float", "-o", "sum", *sizes]
-        beside = "--transport nccl --mode pipelined -n 20 -w 1 --placement both".split()
-        pairs.append((NCCL, theirs, nccl_times, beside))
-    if not pairs:
+        words = ["-g", "1", "-d", "float", "-o", "sum", *sizes]
+        beside = "--transport nccl --mode pipelined -n 20 -w 1 --placement both"
+        tools[NCCL] = ([built(options.nccl_tests, NCCL), *words], [reader, "nccl-tests"], beside)
+    if not tools:
         raise Failed("give --osu, --nccl-tests or both")
     groups = []
-    for tool, theirs, read, beside in pairs:
-        our_leg = Leg(ours_beside(tool), [*ours, *beside, *sizes], partial(our_times, tool))
-        groups.append([Leg(tool, [*launcher, *theirs], read), our_leg])
-    return groups, [Ratio(tool, [tool], [ours_beside(tool)]) for tool, *_ in pairs]
+    for tool, (theirs, reads, beside) in tools.items():
+        way = ours_beside(tool)
+        our_leg = Leg(way, [*ours, *beside.split(), *sizes], lambda text, _, way=way: times_of(way, printed_rows(text)))
+        groups.append([Leg(tool, [*launcher, *theirs], partial(imported, tool, reads)), our_leg])
+    return groups, [Ratio(tool, [tool], [ours_beside(tool)]) for tool in tools]
 
 
 def print_table(rows: Rows) -> None:

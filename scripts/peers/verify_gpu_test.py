@@ -6,16 +6,16 @@ import os
 import shlex
 import subprocess
 import tarfile
-import tempfile
 import unittest
 from pathlib import Path
 
 from peers import judge
 from peers.card import folder_name
-from peers.harness import MISSED, REACHED, ROOT, read_rows
+from peers.harness import MISSED, REACHED, ROOT, Failed, read_rows
 from peers.judge import NOT_RUN, Verdict, at_least, worst
 from peers.proof import run, write_summary
 from peers.proof_steps import STEPS, Context, Step, named
+from peers.testing import MadeUp
 
 MIB = 1 << 20
 VERIFY_GPU = f"/usr/bin/python3 {ROOT}/scripts/verify_gpu"
@@ -156,17 +156,15 @@ class Judging(unittest.TestCase):
         self.assertEqual(folder_name("NVIDIA A100-SXM4-40GB"), "nvidia-a100-sxm4-40gb")
 
 
-class Steps(unittest.TestCase):
+class Steps(MadeUp):
     def setUp(self) -> None:
-        self.here = Context(Path("build/release"), Path(self.enterContext(tempfile.TemporaryDirectory())))
-        self.bundle, self.out = self.here.out / "bundle", self.here.out / "card"
+        super().setUp()
+        self.here = Context(Path("build/release"), self.folder)
+        self.bundle = self.folder / "bundle"
 
     def place(self, **programs: str) -> None:
         for name, line in programs.items():
-            path = self.bundle / "bin" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
-            path.chmod(0o755)
+            self.program(f"bundle/bin/{name}", f"#!/bin/sh\n{line}\n")
 
     def script(self, path: str, *words: object, cwd: Path | None = None, **environment: str) -> Done:
         return subprocess.run([*path.split(), *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd,
@@ -191,17 +189,17 @@ class Steps(unittest.TestCase):
         for line, said in (("echo bad", "bad"), ("true", "nothing"), (f"echo rank 0; {mpirun}", "rank 0")):
             self.assertEqual(self.run_line("sh", "-c", f"{line}; exit 2"), f"not run: exit code 2: {said}")
         self.assertIn("reached: 2 tests passed", self.run_line("echo", "[  PASSED  ] 2 tests."))
-        self.assertIn("2 tests", (self.here.out / "logs/one.txt").read_text(encoding="utf-8"))
+        self.assertIn("2 tests", (self.folder / "logs/one.txt").read_text(encoding="utf-8"))
 
     def test_a_step_that_is_cut_off_leaves_what_it_had(self) -> None:
         said = self.run_line("sh", "-c", "echo '[  PASSED  ] 7 tests.'; sleep 60 & wait", seconds=10)
         self.assertEqual(said, "not run: not done after 10 s; so far reached: 7 tests passed, 0 skipped, 0 programs")
-        log = (self.here.out / "logs/one.txt").read_text(encoding="utf-8")
+        log = (self.folder / "logs/one.txt").read_text(encoding="utf-8")
         self.assertIn("7 tests.\n[ended after 10 s]", log)
 
     def test_rows_that_are_torn_end_the_step_alone(self) -> None:
         """A program was cut off within a row, or its rows lack a column."""
-        path = self.here.out / "one" / "kernels.csv"
+        path = self.folder / "one" / "kernels.csv"
         torn = "status,note,kernel,device,dtype,bytes,gb_per_s\\nok,,copy,H200,flo"
         for text, end, front, why in (
             (torn, "", "", "TypeError"),
@@ -229,17 +227,16 @@ class Steps(unittest.TestCase):
             self.assertEqual([line.split()[0] for line in tools if " on " in line], ["racecheck", "synccheck"])
 
     def test_the_summary_keeps_the_steps_of_earlier_runs(self) -> None:
-        write_summary(self.here.out, "A card", [(named(["tests"])[0], Verdict(REACHED, "3 of 3"), 1.0)], self.here)
-        write_summary(self.here.out, "A card", [(named(["kernels"])[0], Verdict(MISSED, "0.8"), 2.0)], self.here)
-        rows = [(row["step"], row["status"]) for row in read_rows(self.here.out / "verify.csv")]
+        write_summary(self.folder, "A card", [(named(["tests"])[0], Verdict(REACHED, "3 of 3"), 1.0)], self.here)
+        write_summary(self.folder, "A card", [(named(["kernels"])[0], Verdict(MISSED, "0.8"), 2.0)], self.here)
+        rows = [(row["step"], row["status"]) for row in read_rows(self.folder / "verify.csv")]
         self.assertEqual(rows, [("tests", REACHED), ("kernels", MISSED)])
-        self.assertIn("| kernels | add, cast", (self.here.out / "verify.md").read_text(encoding="utf-8"))
+        self.assertIn("| kernels | add, cast", (self.folder / "verify.md").read_text(encoding="utf-8"))
 
     def test_steps_are_known_by_their_names_and_run_the_builds_programs_or_the_bundles(self) -> None:
         self.assertEqual(len({step.name for step in STEPS}), len(STEPS))
         self.assertEqual([step.name for step in named(["ring", "tests"])], ["tests", "ring"])
-        with self.assertRaisesRegex(ValueError, "unknown step 'rign'; valid: facts, tests"):
-            named(["rign"])
+        self.assertRaisesRegex(Failed, "unknown step 'rign'; valid: facts, tests", named, ["rign"])
         bundled = Context(Path("build/release"), Path("out"), Path("a bundle"))
         for command in (command for step in STEPS for command in step.commands(bundled)):
             self.assertFalse([word for word in command if word.startswith("build/") or word == "mpirun"], command)
@@ -250,9 +247,9 @@ class Steps(unittest.TestCase):
         self.assertEqual(tests.commands(bundled)[2], ["a bundle/bin/device_processes_test"])
 
     def test_folders_are_those_of_where_it_was_typed(self) -> None:
-        build = self.here.out / "my_build"
+        build = self.folder / "my_build"
         for given, shown in (([], "build/release"), (["--build", "my_build"], os.path.relpath(build, ROOT))):
-            said = self.verify("--list", "--only", "resnet50", *given, cwd=self.here.out).stdout
+            said = self.verify("--list", "--only", "resnet50", *given, cwd=self.folder).stdout
             self.assertIn(f"$ {shown}/bin/bench_throughput ", said)
 
     def test_without_a_card_it_says_so_in_one_line(self) -> None:
@@ -294,8 +291,8 @@ class Steps(unittest.TestCase):
         self.assertEqual(rows["facts"]["status"], REACHED)
         self.assertIn("so far reached: 3 tests passed", rows["tests"]["detail"])
         self.assertEqual(rows["compile"]["detail"], "the budget of 15 s is used up")
-        with tarfile.open(self.here.out / "card.tar.gz") as archive:
-            self.assertLessEqual({"card/verify.md", "card/verify.csv", "card/logs/tests.txt"}, set(archive.getnames()))
+        with tarfile.open(self.folder / "out.tar.gz") as archive:
+            self.assertLessEqual({"out/verify.md", "out/verify.csv", "out/logs/tests.txt"}, set(archive.getnames()))
 
 
 if __name__ == "__main__":

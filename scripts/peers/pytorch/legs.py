@@ -20,11 +20,6 @@ def require_torch(python: str) -> None:
         raise Failed(f"{python} has no torch (Debian: apt install python3-torch)")
 
 
-def require_models(models: list[str], known: list[str]) -> None:
-    if unknown := [model for model in models if model not in known]:
-        raise Failed(f"unknown model {unknown[0]!r}; valid: {', '.join(known)}")
-
-
 def torch_leg(options: argparse.Namespace, case: str, way: str, words: list[str], ranks: int = 1) -> Leg:
     """The median of what rank 0 prints. Each rank is a process of its own, which talks over gloo."""
 

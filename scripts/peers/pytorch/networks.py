@@ -68,7 +68,7 @@ class Bottleneck(nn.Module):
 
 
 class Resnet(nn.Module):
-    """A stem, stages whose first block strides, except in the first stage, and the mean over what is left of an image."""
+    """A stem, stages whose first block strides, except in the first stage, and the mean of what is left of an image."""
 
     def __init__(self, stem: list[nn.Module], widths: list[int], blocks: list[int], kind: str, classes: int) -> None:
         super().__init__()
