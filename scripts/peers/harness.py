@@ -119,7 +119,7 @@ def compared(ratio: Ratio, case: str, starts: Sequence[Times]) -> dict[str, str]
     row = {"case": case, "against": ratio.against, "starts": str(len(both)), "verdict": NOT_MEASURED}
     row["target"] = "" if ratio.target is None else f"{ratio.target:g}"
     for side, name in enumerate(("theirs", "ours")):
-        if known := [pair[side] for pair in both or pairs if pair[side]]:
+        if known := [one for pair in both or pairs if (one := pair[side])]:
             row[name] = statistics.mode(way for _, way in known)
             row[f"{name}_seconds"] = f"{statistics.median(seconds for seconds, _ in known):.6g}"
     if both:
@@ -203,8 +203,8 @@ def run(leg: Leg, command: list[str], log: Path) -> str:
             errors = stack.enter_context(tempfile.TemporaryFile("w+"))
             environment = leg.environment | ({"RANK": str(rank), **shared} if leg.ranks else {})
             try:
-                process = running(command, environment, stdout=subprocess.DEVNULL if rank else said, stderr=errors)
-                started.append((stack.enter_context(process), errors))
+                one = running(command, environment, stdout=subprocess.DEVNULL if rank else said, stderr=errors)
+                started.append((stack.enter_context(one), errors))
             except OSError as error:
                 raise Failed(f"{command[0]}: {error.strerror}") from None
         for process, errors in started:
@@ -235,7 +235,7 @@ class Kept:
         start = str(len(self.starts))
         name = f"{len(self.legs) + 1:03d}-" + "".join(c if c.isalnum() else "-" for c in leg.name)
         command = [word.replace(FOLDER, str(self.out / name)).replace(SEED, str(seed)) for word in leg.command]
-        begin, note = time.monotonic(), ""
+        begin, note = time.monotonic(), "cut off"
         try:
             times = leg.read(run(leg, command, self.out / f"{name}.txt"), self.out / name)
             note = times.note

@@ -136,6 +136,8 @@ class Legs(MadeUp):
             self.assertEqual(process.wait(60), code)
             self.assertEqual([row["ratio"] for row in self.rows("comparison.csv")], ["2.000"])
             self.assertEqual([path.name for path in self.out.glob(".*")], [])
+            notes = [leg["note"] for leg in self.rows("legs.csv")]
+            self.assertEqual(notes, ["", "", "cut off"] if number == signal.SIGTERM else ["", ""])
             group, *ended = log.read_text().split()
             self.assertEqual(ended, ["ended"] if number == signal.SIGTERM else [])
             if not ended:  # Nobody but this test is left to end the leg.

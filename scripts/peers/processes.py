@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 5.0  # seconds that a group has to end in
@@ -59,7 +60,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 @contextlib.contextmanager
-def running(command: list[str], environment: dict[str, str], **how: object) -> Iterator[subprocess.Popen[str]]:
+def running(command: list[str], environment: dict[str, str], **how: Any) -> Iterator[subprocess.Popen[str]]:
     """A process whose group ends with this context, if the process has not ended by itself."""
     process: subprocess.Popen[str] | None = None
     try:

@@ -166,18 +166,18 @@ class Steps(MadeUp):
         for name, line in programs.items():
             self.program(f"bundle/bin/{name}", f"#!/bin/sh\n{line}\n")
 
-    def script(self, path: str, *words: object, cwd: Path | None = None, **environment: str) -> Done:
-        return subprocess.run([*path.split(), *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd,
+    def script(self, command: str, words: tuple[object, ...], cwd: Path | None, **environment: str) -> Done:
+        return subprocess.run([*command.split(), *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd,
                               env={**os.environ, **environment})  # fmt: skip
 
-    def beside_bundle(self, path: str, *words: object, **environment: str) -> Done:
+    def beside_bundle(self, command: str, *words: object, **environment: str) -> Done:
         """On a machine where the bundle's programs are what there is."""
-        return self.script(path, *words, PATH=f"{self.bundle}/bin:/usr/bin:/bin", **environment)
+        return self.script(command, words, None, PATH=f"{self.bundle}/bin:/usr/bin:/bin", **environment)
 
     def verify(self, *words: str, cwd: Path | None = None) -> Done:
         """On a machine without a card."""
         path = "" if Path("/usr/bin/nvidia-smi").exists() else "/usr/bin:/bin"
-        return self.script(VERIFY_GPU, *words, cwd=cwd, PATH=path)
+        return self.script(VERIFY_GPU, words, cwd, PATH=path)
 
     def run_line(self, *words: str, seconds: float = 9) -> str:
         return run(Step("one", "exit", 9, [shlex.join(words)], judge.tests), self.here, seconds).line()
