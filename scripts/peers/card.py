@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which card the programs here use: of a machine with several the first that CUDA sees, which need not be its driver's
-# first, and of a slice the slice.
+# The card that the programs here use is the first that CUDA sees, which on a machine with several need not be its
+# driver's first, and of a slice it is the slice.
 from __future__ import annotations
 
 import re
@@ -12,7 +12,7 @@ SMALLEST = "--benchmark_filter=^copy/float/4 KiB/device/"
 
 
 def card_of(bench_kernels: str) -> tuple[str | None, str]:
-    """Its name, or None and why there is none."""
+    """Returns the card's name, or None and why there is none."""
     names, why = cards_of_driver()
     if not names:
         return None, why

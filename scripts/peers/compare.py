@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# scripts/compare_with: which program is held against this suite, and the options that all comparisons have.
+# scripts/compare_with knows which programs are held against this suite, and the options that all comparisons have.
 from __future__ import annotations
 
 import argparse

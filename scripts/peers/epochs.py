@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whole epochs of bench_epoch beside the same models in Python's PyTorch, alone and as DistributedDataParallel over
-# gloo, one core a rank, strong scaling. With --best both run under every setting that might make them faster, PyTorch
-# under more. The Python needs torch of the LibTorch that the suite was built with (Debian: python3-torch).
+# Whole epochs of bench_epoch stand beside the same models in Python's PyTorch, alone and as DistributedDataParallel
+# over gloo, one core a rank, strong scaling. With --best both run under every setting that might make them faster,
+# PyTorch under more. The Python needs torch of the LibTorch that the suite was built with (Debian: python3-torch).
 from __future__ import annotations
 
 import argparse
@@ -12,7 +12,7 @@ from peers.pytorch.legs import require_torch, torch_leg
 
 WHAT = "epochs of this suite beside Python's PyTorch, alone and with DDP over gloo"
 OURS = ["bench_epoch"]
-# Of each model the data set, images of all ranks in a step, and in an epoch, and steps of warm-up.
+# A model's work is its data set, the images of all ranks in a step and in an epoch, and steps of warm-up.
 WORK = {
     "mlp": ("fashion-mnist", 256, 60000, 10),
     "mnist_cnn": ("fashion-mnist", 128, 3840, 5),

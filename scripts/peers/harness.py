@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# How this suite is held against another program. A start runs every leg once, in random order; a ratio is of two legs
-# of one start, so that what the machine does to both cancels. Over the starts it is estimated as `scalebench compare`
-# does (docs/statistics.md): Hodges and Lehmann's median of pairwise means of its logarithms, with Wilcoxon's 95 %
-# interval from six starts on and the range below. All files are written anew after each leg, so whoever is cut off
+# The harness holds this suite against another program. A start runs every leg once, in random order; a ratio is of two
+# legs of one start, so that what the machine does to both cancels. Over the starts it is estimated as `scalebench
+# compare` does (docs/statistics.md): Hodges and Lehmann's median of pairwise means of its logarithms, with Wilcoxon's
+# 95 % interval from six starts on and the range below. All files are written anew after each leg, so whoever is cut off
 # keeps the legs before.
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from peers.processes import last_said, running
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "build/release/bin"
-FEWEST = 6  # starts with a 95 % interval
+FEWEST = 6  # So many starts have a 95 % interval.
 REACHED, MISSED, NO_TARGET, NOT_MEASURED = "reached", "missed", "no target", "not measured"
-# A leg's folder and seed in its command.
+# These stand in a command for the leg's folder and seed.
 FOLDER, SEED = "{folder}", "{seed}"
 LEGS = "start leg seconds note command".split()
 SAMPLES = "start leg case way seconds".split()
@@ -50,7 +50,7 @@ def require_known(what: str, words: Iterable[str], valid: Iterable[str], between
 
 
 class Times(NamedTuple):
-    seconds: dict[tuple[str, str], float]  # by case, such as a size, and by way to do it, such as an algorithm
+    seconds: dict[tuple[str, str], float]  # They are by case, such as a size, and by way, such as an algorithm.
     note: str = ""
 
 
@@ -58,15 +58,15 @@ class Times(NamedTuple):
 class Leg:
     name: str
     command: list[str]
-    read: Callable[[str, Path], Times]  # takes what the command printed, and FOLDER, which the command may have made
+    read: Callable[[str, Path], Times]  # It takes what the command printed, and FOLDER, which it may have made.
     environment: dict[str, str] = field(default_factory=dict)
     ranks: int = 0  # The command is started so many times, as torchrun would; with 0 once and as it is.
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Seconds of `theirs` over those of `ours`, in one case or, with none named, in each that was measured. Above 1,
-    ours is faster. Of several ways the fastest of the start counts."""
+    """A ratio is seconds of `theirs` over those of `ours`, in one case or, with none named, in each that was measured.
+    Above 1, ours is faster. Of several ways the fastest of the start counts."""
 
     against: str
     theirs: Sequence[str]
@@ -80,7 +80,7 @@ class Estimate(NamedTuple):
     ratio: float
     low: float
     high: float
-    interval: str  # what low and high are: "95%", "range", or "" for one start
+    interval: str  # It says what low and high are: "95%", "range", or "" for one start.
 
 
 def estimate(ratios: Sequence[float]) -> Estimate:
@@ -104,12 +104,12 @@ def judged(ratio: float, target: float | None) -> str:
 
 
 def natural(case: str) -> list[tuple[int, str]]:
-    """A key by which 4096 stands before 16384."""
+    """The key puts 4096 before 16384."""
     return [(int(word), "") if word.isdigit() else (0, word) for word in case.split()]
 
 
 def compared(ratio: Ratio, case: str, starts: Sequence[Times]) -> dict[str, str]:
-    """A row of comparison.csv. Where no start has both sides, it tells what there is of each."""
+    """A row of comparison.csv tells what there is of each side, also where no start has both."""
 
     def fastest(start: Times, ways: Sequence[str]) -> tuple[float, str] | None:
         return min(((start.seconds[case, way], way) for way in ways if (case, way) in start.seconds), default=None)
@@ -172,7 +172,7 @@ def read_rows(path: Path) -> Rows:
 
 
 def printed_rows(text: str) -> list[Row]:
-    """Rows that a program of ours printed with --format csv or json."""
+    """A program of ours prints rows with --format csv or json."""
     objects = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     return objects or list(csv.DictReader(text.splitlines()))
 
@@ -194,7 +194,7 @@ def free_port() -> int:
 
 
 def run(leg: Leg, command: list[str], log: Path) -> str:
-    """What the command printed, which is kept in `log`; of several ranks what the first one printed."""
+    """Returns what the command printed, and keeps it in `log`; of several ranks the first one counts."""
     with contextlib.ExitStack() as stack:
         said = stack.enter_context(log.open("w+", encoding="utf-8"))
         shared = {"WORLD_SIZE": str(leg.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
@@ -215,7 +215,7 @@ def run(leg: Leg, command: list[str], log: Path) -> str:
 
 
 class Kept:
-    """The files of a comparison: its legs, their samples, and the ratios."""
+    """A comparison keeps files of its legs, their samples, and the ratios."""
 
     def __init__(self, out: Path, ratios: Sequence[Ratio]) -> None:
         self.out, self.ratios = out, ratios

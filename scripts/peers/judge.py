@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the output and the rows of each step say against its target. Needs no card: texts and rows in, a Verdict out.
+# The judges say how the output and the rows of each step stand against its target. They need no card.
 from __future__ import annotations
 
 import re
@@ -11,13 +11,13 @@ from typing import NamedTuple
 from peers.harness import MISSED, REACHED, Rows, judged
 
 NOT_RUN = "not run"
-COPIES = ("memcpy", "copy")  # the driver's and ours: the faster one is what the card can do
+COPIES = ("memcpy", "copy")  # The faster one, the driver's or ours, is what the card can do.
 KERNELS = ("add", "cast_to_float", "cast_from_float", "pack", "unpack")
 
 
 class Verdict(NamedTuple):
     status: str
-    detail: str  # numbers against the target, or why there are none
+    detail: str  # It has numbers against the target, or why there are none.
 
     def line(self) -> str:
         return f"{self.status}: {self.detail}"
@@ -57,7 +57,7 @@ def reasons(rows: Rows) -> str:
 
 
 def facts(said: str, rows: Rows) -> Verdict:
-    """The lines that name the cards, alike ones once, and libraries; a card is enough."""
+    """It tells the lines that name cards, alike ones once, and libraries; a card is enough."""
     cards = [line for line in said.splitlines() if line.count(",") == 2 and line.endswith("MiB")]
     torch = [line for line in said.splitlines() if line.startswith("PyTorch ")]
     if not cards:
@@ -66,7 +66,7 @@ def facts(said: str, rows: Rows) -> Verdict:
 
 
 def tests(said: str, rows: Rows) -> Verdict:
-    """GoogleTest's summaries and the exit codes of all programs; a test that skips itself has not been run."""
+    """GoogleTest's summaries and the exit codes of all programs decide; a test that skips itself has not been run."""
 
     def count(status: str) -> int:
         return sum(int(count) for count in re.findall(rf"^\[{status}\] (\d+) test", said, re.MULTILINE))
@@ -84,7 +84,7 @@ def tests(said: str, rows: Rows) -> Verdict:
 
 
 def sanitizer(said: str, rows: Rows) -> Verdict:
-    """Findings of every process that one of compute-sanitizer's tools looked at. A process that ended without a
+    """Findings count of every process that one of compute-sanitizer's tools looked at. A process that ended without a
     summary, or a test that failed, is no process without findings."""
     found = [int(n) for n in re.findall(r"(?:ERROR SUMMARY: |RACECHECK SUMMARY: )(\d+) (?:error|hazard)", said)]
     due = re.search(r"^due: (\d+) processes$", said, re.MULTILINE)
@@ -102,13 +102,13 @@ def sanitizer(said: str, rows: Rows) -> Verdict:
 
 
 def rates(rows: Rows, names: Sequence[str], at_least_bytes: int = 0) -> dict[tuple[str, int], float]:
-    """GB/s of kernels on the card, by name and by the bytes that a call moves; the array is a half or third of them."""
+    """Returns GB/s on the card by kernel and by the bytes that a call moves; an array is a half or third of them."""
     return {(f"{row['kernel']} {row['dtype']}", int(row["bytes"])): float(row["gb_per_s"]) for row in ok(rows)
             if row["kernel"] in names and row["device"] != "cpu" and int(row["bytes"]) >= at_least_bytes}  # fmt: skip
 
 
 def kernels(said: str, rows: Rows, at_least_bytes: int = 256 << 20, target: float = 0.9) -> Verdict:
-    """GB/s of each kernel over the card's own copy, at sizes beyond its caches."""
+    """Each kernel's GB/s are held against the card's own copy, at sizes beyond its caches."""
     if wrong := [row for row in rows if row["status"] in ("wrong", "failed")]:
         return missed(f"{wrong[0]['kernel']} {wrong[0]['dtype']}: {wrong[0]['status']}, {wrong[0]['note']}")
     best = max(rates(rows, COPIES, at_least_bytes).values(), default=0.0)
@@ -120,7 +120,7 @@ def kernels(said: str, rows: Rows, at_least_bytes: int = 256 << 20, target: floa
 
 
 def images(said: str, rows: Rows, target: float) -> Verdict:
-    """The fastest way among the rows of all ranks together."""
+    """The fastest way counts among the rows of all ranks together."""
     all_ranks = [row for row in ok(rows) if row["rank"] == "all"]
     if not all_ranks:
         return not_run(reasons(rows) or "no row was measured")
@@ -132,7 +132,7 @@ def images(said: str, rows: Rows, target: float) -> Verdict:
 
 
 def steady(said: str, rows: Rows, column: str, spread: float, unit: str) -> Verdict:
-    """How far the starts of one case are apart, as a share of the one in the middle."""
+    """The starts of one case are apart by a share of the one in the middle."""
     values = sorted(float(row[column]) for row in ok(rows) if row["rank"] == "all" and row.get(column))
     if len(values) < 2:
         return not_run(reasons(rows) or f"{column} of fewer than two starts")
@@ -143,7 +143,7 @@ def steady(said: str, rows: Rows, column: str, spread: float, unit: str) -> Verd
 
 
 def complete(said: str, rows: Rows) -> Verdict:
-    """A sweep without a target: every case was measured, or says why the device cannot."""
+    """A sweep has no target: every case was measured, or says why the device cannot."""
     if not ok(rows):
         return not_run(reasons(rows) or "no row was measured")
     cases = [row for row in rows if row.get("rank", "all") == "all"]
@@ -152,14 +152,14 @@ def complete(said: str, rows: Rows) -> Verdict:
     return missed(f"{words}; {reasons(failed)}") if failed else reached(words)
 
 
-# Bytes that p ranks on one card move for n bytes each, in n. ring: (p-1) n are read twice and written once to be added,
+# p ranks on one card move so many times the n bytes of each. ring: (p-1) n are read twice and written once to be added,
 # and as many read and written to be gathered. direct: each rank reads its share p times and writes it p times.
 MOVED = {"ring": lambda ranks: 5 * (ranks - 1), "direct": lambda ranks: 2 * ranks}
 
 
 def shared(said: str, rows: Rows, at_least_bytes: int = 64 << 20) -> Verdict:
-    """Seconds of an allreduce over the card's own memory against what its bytes take at the rate of the faster copy of
-    the largest size, which is among the rows. Ranks that take turns on the card have no target; those that had a card
+    """An allreduce over the card's own memory is held against what its bytes take at the rate of the faster copy of the
+    largest size, which is among the rows. Ranks that take turns on the card have no target; those that had a card
     each share none, and are not emulated."""
     copies = rates([row for row in rows if "kernel" in row], COPIES)
     copy = max((rate for (_, size), rate in copies.items() if size == max(one for _, one in copies)), default=None)

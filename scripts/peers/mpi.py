@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# MPI_Allreduce under every setting that might make it faster, and of another MPI, beside this suite's shared memory and
-# ring. bench_allreduce measures both in one process and in turns, so a leg is a setting and has the times of both
-# sides.
+# MPI_Allreduce under every setting that might make it faster, and of another MPI, stands beside this suite's shared
+# memory and ring. bench_allreduce measures both in one process and in turns, so a leg is a setting and has the times of
+# both sides.
 from __future__ import annotations
 
 import argparse
@@ -58,7 +58,7 @@ def beside(way: str, setting: str) -> str:
 
 
 def times_of(setting: str, rows: Rows) -> Times:
-    """Of each size MPI's time under the name of its setting, ours, and what memory alone would take."""
+    """A size has MPI's time under the name of its setting, ours, and what memory alone would take."""
     times: dict[tuple[str, str], float] = {}
     for row in rows:
         size, seconds = row["size_bytes"], row["seconds_median"]
@@ -107,7 +107,7 @@ def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
 
 
 def print_table(rows: Rows) -> None:
-    """Of each size MPI as installed, the setting that comes closest to ours, and what is no setting."""
+    """The table has of each size MPI as installed, the setting closest to ours, and what is no setting."""
     told = []
     for case in dict.fromkeys(row["case"] for row in rows):
         settings = [row for row in rows if row["case"] == case and row["against"] not in (BOUND, OUR_RING)]

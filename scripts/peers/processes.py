@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Processes of others: a program is started in a group of its own, and nothing of the group is left, also when a signal
+# A program is started in a group of its own, and nothing of the group is left, also when a signal
 # ends the script that started it.
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE = 5.0  # seconds that a group has to end in
+GRACE = 5.0  # A group has so many seconds to end in.
 MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -27,7 +27,7 @@ def stop(number: int, frame: FrameType | None) -> None:
 
 def listen() -> None:
     for number in ENDING:
-        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores one
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores one.
             signal.signal(number, stop)
 
 
@@ -61,7 +61,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 @contextlib.contextmanager
 def running(command: list[str], environment: dict[str, str], **how: Any) -> Iterator[subprocess.Popen[str]]:
-    """A process whose group ends with this context, if the process has not ended by itself."""
+    """The process's group ends with this context, if the process has not ended by itself."""
     process: subprocess.Popen[str] | None = None
     try:
         with held_back():

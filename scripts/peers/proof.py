@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# scripts/verify_gpu: options, one step after the other, and the summary.
+# scripts/verify_gpu runs one step after the other and writes the summary.
 from __future__ import annotations
 
 import argparse
@@ -59,8 +59,8 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
 
 
 def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
-    """Its exit code, or None where it was ended after so many seconds. What it prints goes to the log and to stdout at
-    once. Nothing of it is left, also when this program is ended."""
+    """Returns its exit code, or None where it was ended after so many seconds. What it prints goes to the log and to
+    stdout at once. Nothing of it is left, also when this program is ended."""
     code: int | None = None
 
     def follow(lines: Iterable[str]) -> None:

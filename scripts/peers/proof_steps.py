@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The table of what is run on a card: name, target, seconds, commands, and who judges which rows.
+# The table says what is run on a card: name, target, seconds, commands, and who judges which rows.
 from __future__ import annotations
 
 import shlex
@@ -24,7 +24,7 @@ class Context:
         return (self.bundle or self.build) / "bin"
 
     def places(self, step: str) -> dict[str, str]:
-        """What stands in a step's commands for folders of programs and of tests, the launcher, the step's folder."""
+        """These names stand in commands for folders of programs and of tests, the launcher, the step's folder."""
         programs, built = self.programs, self.bundle is None
         places = {
             "bin": programs, "out": self.out / step, "mpirun": "mpirun" if built else programs / "mpirun",
@@ -39,11 +39,11 @@ class Context:
 class Step:
     name: str
     target: str
-    seconds: float  # that it may take: about twice what it should
+    seconds: float  # The step may take so many, about twice what it should.
     lines: Sequence[str]  # commands, with places in braces
-    judge: Callable[[str, Rows], Verdict]  # of what the commands printed, and of rows
-    rows: Sequence[str] = ()  # files of rows, by patterns below the folder of all steps
-    deep: bool = False  # not among what ten minutes hold
+    judge: Callable[[str, Rows], Verdict]  # It sees what the commands printed, and the rows.
+    rows: Sequence[str] = ()  # Patterns name the files of rows below the folder of all steps.
+    deep: bool = False  # A deep step is not among what ten minutes hold.
 
     def commands(self, here: Context) -> list[list[str]]:
         return [shlex.split(line.format(**here.places(self.name))) for line in self.lines]
@@ -64,13 +64,13 @@ RANKS = "{mpirun} --oversubscribe -np"
 SHARED = f"{ALLREDUCE} --transport cuda_ipc --devices 0 --share-devices --algorithm ring,direct --out {{out}}"
 PYTORCH = "scripts/compare_with steps --device cuda --programs {bin} --out {out}"
 TUNED = f"{PYTORCH} --models resnet50_fused --starts 1 --legs"
-# A line each, as verify.md has a line for each step.
+# The program is one line, as verify.md has a line for each step.
 LIBRARIES = (
     'import torch as t; print("PyTorch", t.__version__, "CUDA", t.version.cuda, "cuDNN", t.backends.cudnn.version(), '
     '"NCCL", t.cuda.nccl.version())'
 )
 
-# By value: what comes first is what a proof that is cut short has.
+# The steps are in order of value: a proof that is cut short has the first ones.
 STEPS = (
     Step(
         "facts", "the card, its driver, and the versions of what is used", 30,
@@ -84,12 +84,12 @@ STEPS = (
          f"{RANKS} 2 {{transports}}/device_processes_test --gtest_color=no"],  # mpirun's ranks have a terminal.
         judge.tests,
     ),
-    # configs/published.csv, lambda_h200_amp_resnet50.
+    # The target is lambda_h200_amp_resnet50 of configs/published.csv.
     Step(
         "resnet50", "resnet50 in bfloat16 with batch 256 as a graph: more than 3 079 images/s", 120,
         [f"{TIMED} graph"], partial(judge.images, target=3079), ["resnet50/throughput.csv"],
     ),
-    # Of eight H200 with real input, 63 559.5 together: the last tracked_stats of
+    # Eight H200 with real input reach 63 559.5 together, says the last tracked_stats of
     # NVIDIA/results/h200_ngc24.04_mxnet/resnet/result_0.txt in github.com/mlcommons/training_results_v4.0.
     Step(
         "fused", "resnet50 in bfloat16 with batch 256 and fused layers: more than 7 945 images/s", 120,
@@ -137,7 +137,7 @@ STEPS = (
     ),
     Step(
         "throughput", "resnet50 in bfloat16, both formats and all steps, batches 64, 256 and 512, measured", 650,
-        # A capture that fails may leave the process unfit: a process each.
+        # A capture that fails may leave the process unfit, so each way has one of its own.
         [f"{RESNET50} --channels-last both --step {way} --batch-per-rank 64,256,512 --max-seconds 5 --out {{out}}/{way}"
          for way in ("eager", "graph", "fused")],
         judge.complete, ["throughput/*/throughput.csv"], deep=True,
@@ -157,6 +157,6 @@ STEPS = (
 
 
 def named(names: list[str]) -> list[Step]:
-    """In the table's order; Failed for a name that is none."""
+    """Steps come in the table's order; a name that is none raises Failed."""
     require_known("step", names, [step.name for step in STEPS])
     return [step for step in STEPS if not names or step.name in names]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One device's matrix product and training steps beside Python's PyTorch, eager and compiled, each against its target.
+# One device's matrix product and training steps stand beside Python's PyTorch, eager and compiled, with a target each.
 # The Python needs torch of the LibTorch that the suite was built with. On a CPU the cases are small and have no
 # targets: there it shows that the comparison works.
 from __future__ import annotations
@@ -12,13 +12,13 @@ from peers.pytorch.legs import require_torch, torch_leg
 
 WHAT = "products and training steps of this suite beside Python's PyTorch, against targets"
 OURS = ["bench_kernels", "bench_throughput"]
-# Images/s of resnet50 in bfloat16 on one H200, training, batch 256: what is to be exceeded.
+# One H200 is published to train so many images/s of resnet50 in bfloat16 with batch 256: that is to be exceeded.
 PUBLISHED_RESNET50 = 3079.0
 
 
 @dataclass(frozen=True)
 class Case:
-    """Ours against each leg of `targets`: the smallest ratio that reaches it, if any."""
+    """Ours is held against each leg of `targets`, which has the smallest ratio that reaches it, if any."""
 
     name: str  # of --models
     model: str  # or gemm

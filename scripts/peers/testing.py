@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tests of the comparisons share: a folder with made-up programs, and scripts/compare_with over them.
+# Tests of the comparisons share a folder with made-up programs, and scripts/compare_with over them.
 from __future__ import annotations
 
 import io
@@ -32,7 +32,7 @@ class MadeUp(unittest.TestCase):
         return str(path)
 
     def compare(self, *words: str) -> tuple[int, str, str]:
-        """Exit code, stdout and stderr."""
+        """Returns exit code, stdout and stderr."""
         with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as errors:
             code = compare.main([*words, "--programs", str(self.folder), "--out", str(self.out)])
         return code, out.getvalue(), errors.getvalue()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The same allreduce measured by another tool and by this suite: osu_allreduce of the OSU micro-benchmarks over MPI,
+# The same allreduce is measured by another tool and by this suite: osu_allreduce of the OSU micro-benchmarks over MPI,
 # all_reduce_perf of nccl-tests over NCCL. docs/allreduce.md says how they are built, `scalebench import`
 # reads what they print.
 from __future__ import annotations
@@ -23,7 +23,7 @@ WITHIN = 0.10
 
 
 def size_of(word: str) -> int:
-    """4096, 4K, 16M: powers of 1024, as both tools take them."""
+    """4096, 4K and 16M are sizes, in powers of 1024 as both tools take them."""
     size = re.fullmatch(r"([1-9][0-9]*)([KMG]?)", word.upper())
     if size is None:
         raise argparse.ArgumentTypeError(f"'{word}' is no size; write 4096, 4K or 16M")
@@ -50,7 +50,7 @@ def times_of(way: str, rows: Rows) -> Times:
 
 
 def imported(way: str, words: list[str], text: str, folder: Path) -> Times:
-    """The tool's times, read by our own import. It warns of a line that is none and goes on."""
+    """Our own import reads the tool's times. It warns of a line that is none and goes on."""
     program, kind, *more = words
     command = [program, "import", kind, f"{folder}.txt", "--quiet", "--out", str(folder), *more]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -75,7 +75,7 @@ def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
     ours = [*launcher, str(options.programs / "bench_allreduce"), "--quiet", "--format", "csv", "--algorithm", "native"]
     reader = str(options.programs / "scalebench")
     sizes = ["-b", str(options.b), "-e", str(options.e), "-f", "2"]
-    tools: dict[str, tuple[list[str], list[str], str]] = {}  # its command, what reads it, and ours beside it
+    tools: dict[str, tuple[list[str], list[str], str]] = {}  # A tool has its command, what reads it, and ours beside.
     if options.b > options.e:
         raise Failed(f"-b {options.b} is larger than -e {options.e}")
     if options.osu is not None:

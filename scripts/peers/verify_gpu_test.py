@@ -167,8 +167,8 @@ class Steps(MadeUp):
             self.program(f"bundle/bin/{name}", f"#!/bin/sh\n{line}\n")
 
     def script(self, command: str, words: tuple[object, ...], cwd: Path | None, **environment: str) -> Done:
-        return subprocess.run([*command.split(), *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd,
-                              env={**os.environ, **environment})  # fmt: skip
+        argv, whole = [*command.split(), *map(str, words)], {**os.environ, **environment}
+        return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=cwd, env=whole)
 
     def beside_bundle(self, command: str, *words: object, **environment: str) -> Done:
         """On a machine where the bundle's programs are what there is."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Legs of Python's PyTorch: who needs it, and what train.py prints, a line of JSON with seconds.
+# A leg of Python's PyTorch is train.py, which prints a line of JSON with seconds.
 from __future__ import annotations
 
 import argparse
@@ -21,7 +21,7 @@ def require_torch(python: str) -> None:
 
 
 def torch_leg(options: argparse.Namespace, case: str, way: str, words: list[str], ranks: int = 1) -> Leg:
-    """The median of what rank 0 prints. Each rank is a process of its own, which talks over gloo."""
+    """The median of what rank 0 prints counts. Each rank is a process of its own, which talks over gloo."""
 
     def read(text: str, folder: Path) -> Times:
         said = json.loads((text.splitlines() or ["{}"])[-1])

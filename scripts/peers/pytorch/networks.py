@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The suite's networks, images and optimizers as a PyTorch user would write them.
+# The suite's networks, images and optimizers are here as a PyTorch user would write them.
 # Images lie in memory as bytes and are converted a batch at a time, as in bench_epoch.
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def resnet50() -> nn.Module:
     return resnet18((3, 4, 6, 3), "bottleneck")
 
 
-# Network, channels, side, optimizer, rate: as in models/network/models.def.
+# Network, channels, side, optimizer and rate are as in models/network/models.def.
 MODELS = {
     "mlp": (mlp, 1, 28, "adam", 1e-3),
     "mnist_cnn": (mnist_cnn, 1, 28, "adam", 1e-3),
@@ -111,7 +111,7 @@ MODELS = {
 
 
 def images_of(data: str, channels: int, side: int) -> tuple[Tensor, Tensor]:
-    """Bytes (n, c, h, w) and labels: Fashion-MNIST, or synthetic:N random images."""
+    """Returns bytes (n, c, h, w) and labels of Fashion-MNIST, or of synthetic:N random images."""
     if data.startswith("synthetic:"):
         count = int(data.partition(":")[2])
         shape = (count, channels, side, side)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a PyTorch user would run, as scripts/compare_with starts it: epochs of the suite's networks, alone or as
+# This is what a PyTorch user would run, started by scripts/compare_with: epochs of the suite's networks, alone or as
 # DistributedDataParallel over gloo with one core a rank (--samples), or on one device training steps or a matrix
-# product for some seconds. Eager or through torch.compile, as written or with what makes PyTorch faster. Images lie on
+# product for some seconds, eager or through torch.compile, as written or with what makes PyTorch faster. Images lie on
 # the device as bytes and are converted a batch at a time, as in bench_epoch and bench_throughput. It prints one line of
 # JSON with seconds of an epoch, from barrier to barrier, or per step or product, one number for each group of them. A
 # device is waited for after a group only, so that PyTorch may run ahead as it does in use.
@@ -92,7 +92,7 @@ def epoch_seconds(options: argparse.Namespace, rank: int, ranks: int) -> float:
 
 
 def seconds_of(call: Callable[[], object], device: str, budget: float) -> list[float]:
-    """Per call, a number for each group; at least GROUPS of them, then until `budget` seconds."""
+    """Returns seconds per call, a number for each group; at least GROUPS of them, then until `budget` seconds."""
 
     def timed(calls: int) -> float:
         begin = time.perf_counter()
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--static-graph", action="store_true", help="it is told that no step differs")
     options = parser.parse_args()
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-    if options.device == "cpu":  # One core a rank, as mpirun --bind-to core.
+    if options.device == "cpu":  # A rank has one core, as with mpirun --bind-to core.
         allowed = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {allowed[rank % len(allowed)]})
         torch.set_num_threads(1)
