@@ -239,9 +239,9 @@ class Kept:
         try:
             times = leg.read(run(leg, command, self.out / f"{name}.txt"), self.out / name)
             note = times.note
-        except Failed as error:
-            note = str(error)
-            raise
+        except (Failed, KeyError, TypeError, ValueError) as error:
+            note = str(error) if isinstance(error, Failed) else f"its output is unreadable: {error!r}"
+            raise Failed(note) from None
         finally:
             took = f"{time.monotonic() - begin:.2f}"
             self.legs.append(dict(zip(LEGS, (start, leg.name, took, note, shlex.join(command)))))

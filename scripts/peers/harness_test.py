@@ -97,8 +97,10 @@ class Legs(MadeUp):
     def test_a_leg_that_fails_is_kept_with_its_reason(self) -> None:
         broken = Leg("b", ["sh", "-c", "echo no GPU >&2; exit 3"], lambda *_: Times({}))
         absent = Leg("c", ["no-such-program"], lambda *_: Times({}))
-        failed, said = self.measured([[self.echo("a", 2)], [broken], [absent]])
-        self.assertEqual(failed, 2)
+        torn = Leg("d", ["echo", "{1.5"], lambda text, _: Times({("case", "d"): float(text)}))
+        failed, said = self.measured([[self.echo("a", 2)], [broken], [absent], [torn]])
+        self.assertEqual(failed, 3)
+        self.assertIn("compare_with: d: its output is unreadable: ValueError(", said)
         self.assertIn("[1/1] a\n    2 s\n", said)
         self.assertIn("compare_with: b: exit code 3: no GPU\n", said)
         self.assertEqual(self.rows("legs.csv")[2]["note"], "no-such-program: No such file or directory")
