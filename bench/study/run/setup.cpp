@@ -43,7 +43,7 @@ std::filesystem::path folder_with(const std::string& name, const char* file) {
 }  // namespace
 
 std::filesystem::path programs_folder() { return as_typed_here(executable_folder()); }
-std::filesystem::path scripts_folder() { return folder_with("scripts", "plot.py"); }
+std::filesystem::path scripts_folder() { return folder_with("scripts", "scalebench/__main__.py"); }
 std::filesystem::path configs_folder() {
   return as_typed_here(folder_with("configs", "quick.toml"));
 }
@@ -117,16 +117,15 @@ std::string last_line(std::string_view text) {
 
 }  // namespace
 
-bool draw(const std::filesystem::path& folder, std::string_view script, Console& console,
+bool draw(const std::filesystem::path& folder, std::string_view what, Console& console,
           const std::vector<std::string>& more) {
   constexpr int kPatienceSeconds = 300;
-  const std::filesystem::path scripts = scripts_folder();
-  std::vector<std::string> command{(scripts / "python").string(), (scripts / script).string(),
-                                   folder.string()};
+  std::vector<std::string> command{(scripts_folder() / "python").string(), "-m", "scalebench",
+                                   std::string(what), folder.string()};
   command.insert(command.end(), more.begin(), more.end());
   const CommandAnswer answer = ask(command, kPatienceSeconds);
   if (!answer.answered) {
-    console.warn(fmt::format("{}: {}", script, last_line(answer.output)),
+    console.warn(fmt::format("{}: {}", what, last_line(answer.output)),
                  "what was measured is kept; once more: " + shell_line(command));
   }
   return answer.answered;
@@ -134,16 +133,16 @@ bool draw(const std::filesystem::path& folder, std::string_view script, Console&
 
 bool draw_run(const std::filesystem::path& folder, Console& console,
               const std::vector<std::string>& more) {
-  draw(folder, "plot.py", console, more);
-  return draw(folder, "report.py", console, more);
+  draw(folder, "plot", console, more);
+  return draw(folder, "report", console, more);
 }
 
 bool draw_comparison(const std::filesystem::path& folder, Console& console) {
   const nlohmann::json found = json_or_null(read_file(folder / "compare.json"));
   if (found.is_object() && !found.value("costs", nlohmann::json::array()).empty()) {
-    draw(folder, "plot_compare.py", console);
+    draw(folder, "plot", console);
   }
-  return draw(folder, "report.py", console);
+  return draw(folder, "report", console);
 }
 
 }  // namespace scalebench

@@ -38,11 +38,12 @@ Environment environment_here();
 /// What the doctor is to look at here.
 DoctorInputs doctor_inputs(const std::string& mpirun, const std::filesystem::path& results);
 
-// Drawing what was measured: the scripts that make figures and reports from a folder's files.
+// Drawing what was measured: the Python package makes figures and reports from a folder's files.
 
-/// Runs `script` of scripts/ on a finished folder, with `more` arguments. A failure costs a picture
-/// and never a result: it is a warning with its reason. Returns whether it succeeded.
-bool draw(const std::filesystem::path& folder, std::string_view script, Console& console,
+/// Runs `what`, a command of scripts/scalebench, on a finished folder, with `more` arguments. A
+/// failure costs a picture and never a result: it is a warning with its reason. Returns whether it
+/// succeeded.
+bool draw(const std::filesystem::path& folder, std::string_view what, Console& console,
           const std::vector<std::string>& more = {});
 
 /// The figures of a run, where there is a matplotlib, and its report.html; whether there is one.

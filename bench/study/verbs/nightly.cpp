@@ -179,7 +179,7 @@ ExitCode conclude(const NightlyOptions& options, NightInput& input, NightRecord 
       console.note("accepted, as the first complete night: later ones are compared with it");
     });
   }
-  const bool shown = draw(folder, "nightly_report.py", console);
+  const bool shown = draw(folder, "report", console);
   if (!options.publish.empty()) {
     attempt("publish", [&] {
       if (!shown) fail("there are no reports");
@@ -306,8 +306,7 @@ ExitCode list(const NightsOptions& options) {
   console.result(text);
   if (options.otava.empty()) return ExitCode::ok;
   if (history.empty()) fail<UsageError>("no night in {}", options.results.string());
-  const bool written =
-      draw(history.parent_path(), "nightly_otava.py", console, {options.otava.string()});
+  const bool written = draw(history.parent_path(), "otava", console, {options.otava.string()});
   return written ? ExitCode::ok : ExitCode::incomplete;
 }
 

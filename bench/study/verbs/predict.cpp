@@ -151,7 +151,7 @@ ExitCode predict(const PredictOptions& options) {
   // In the place of an earlier question's, as a whole: another may be asked at the same time.
   replace_rows(folder, prediction_schema(), rows);
   console.result(predict_table(rows));
-  if (options.figures) draw(folder, "plot_prediction.py", console);
+  if (options.figures) draw(folder, "plot", console);
   console.note(fmt::format("prediction: {}", folder.string()));
   const bool any = std::ranges::any_of(rows, [](const ResultRow& row) {
     return row.get("kind") == "forecast" && row.get("status") == "ok";

@@ -39,7 +39,7 @@ ExitCode report(const ReportOptions& options) {
   }
   std::vector<std::string> more;
   if (!options.published.empty()) more = {"--published", options.published};
-  const bool done = night ? draw(folder, "nightly_report.py", console)
+  const bool done = night ? draw(folder, "report", console)
                     : run ? draw_run(folder, console, more)
                           : draw_comparison(folder, console);
   if (!done) return ExitCode::incomplete;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scalebench verify RUN: are the files those that were sealed, and does every published number
-// follow from samples.csv? The numbers are made again by scripts/recompute.py, which shares nothing
-// with the code that publishes them: that would pass a mistake of its own.
-// A line for each difference, then the counts. Exit: ok: none differs; incomplete: some do;
+// follow from samples.csv? The numbers are made again by the second path of scripts/scalebench,
+// which shares nothing with the code that publishes them: that would pass a mistake of its own. A
+// line for each difference, then the counts. Exit: ok: none differs; incomplete: some do;
 // nothing_measured: nothing to verify.
 #include <fmt/format.h>
 
@@ -15,17 +15,16 @@
 namespace scalebench {
 namespace {
 
-/// The exit codes of scripts/recompute.py.
+/// The exit codes of recompute.
 constexpr int kAllEqual = 0, kSomeDiffer = 1, kNothingMadeAgain = 2;
 
 CommandAnswer recomputed(const std::filesystem::path& folder) {
   constexpr int kPatienceSeconds = 600;
-  const std::filesystem::path scripts = scripts_folder();
-  CommandAnswer said =
-      ask({(scripts / "python").string(), (scripts / "recompute.py").string(), folder.string()},
-          kPatienceSeconds);
+  CommandAnswer said = ask(
+      {(scripts_folder() / "python").string(), "-m", "scalebench", "recompute", folder.string()},
+      kPatienceSeconds);
   if (said.code < kAllEqual || said.code > kNothingMadeAgain) {
-    said.output = "note: scripts/recompute.py could not be run: " + said.output;
+    said.output = "note: scalebench recompute could not be run: " + said.output;
   }
   if (!said.output.ends_with('\n')) said.output += '\n';
   return said;

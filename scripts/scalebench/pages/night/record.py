@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+# One night as `scalebench nightly` left it: nightly.json, its history.csv, and the study's. Read
+# defensively: a PASS is believed only as far as the cells bear it out.
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from scalebench.manifest import as_text
+from scalebench.numbers import duration
+from scalebench.plain import plain
+from scalebench.rows import Row, each_row, read_rows, say
+
+# What a night can end with, in the order of the number that monitoring gets, and what that means.
+MEANINGS = {
+    "PASS": "Neither the build nor the machine is shown to be slower",
+    "SLOWER": "Cells are slower than with the accepted build, and were so again when measured again",
+    "MACHINE": "The accepted programs are slower than on their own earlier nights: libraries, drivers, hosts",
+    "UNSURE": "The night cannot tell: this is no pass",
+    "NOTHING MEASURED": "No cell has a value tonight: this is no pass",
+    "UNKNOWN": "The night's files do not say how it ended: this is no pass",
+}
+VERDICTS = tuple(MEANINGS)
+# In the order in which a reader wants them.
+CELL_VERDICTS = ("SLOWER", "MACHINE", "MISSING", "WATCHED", "UNDECIDED", "FASTER", "SAME")
+ALARMS = ("SLOWER", "MACHINE")
+NIGHTS = 30  # of a cell's past that are shown
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+HISTORY = re.compile(rf"{NAME.pattern}/history\.csv")
+
+
+Change = tuple[str, str, str]  # what, before, after
+
+
+def facts(value: Any) -> dict[str, str]:
+    """An object's values as text, by name."""
+    return {str(name): as_text(one) for name, one in value.items() if name != "absent"} if isinstance(value, dict) else {}
+
+
+def surroundings(content: Any) -> dict[str, str]:
+    """Software, libraries and hosts of a night, by name."""
+    content = content if isinstance(content, dict) else {}
+    hosts = content.get("hosts")
+    found = {f"host {one.get('host')}": one.get("found") for one in hosts if isinstance(one, dict)} if isinstance(hosts, list) else {}
+    return {**facts(content.get("software")), **facts(content.get("libraries")), **facts(found)}
+
+
+def differences(before: dict[str, str], after: dict[str, str], gone: bool = True) -> list[Change]:
+    """`gone`: with what is not there any more."""
+    names = sorted({*after, *before} if gone else after)
+    return [(name, before.get(name, ""), after.get(name, "")) for name in names if before.get(name) != after.get(name)]
+
+
+@dataclass(frozen=True)
+class Night:
+    folder: Path
+    content: dict[str, Any]  # of nightly.json
+    cells: list[Row]  # of its history.csv; what needs a look first
+    verdict: str
+    doubts: list[str]  # why the verdict is not the one that nightly.json states
+
+    def text(self, *path: str) -> str:
+        """The scalar at path of nightly.json as text, '' when there is none."""
+        return as_text(self.value(*path))
+
+    def value(self, *path: str) -> Any:
+        value: Any = self.content
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    def records(self, name: str) -> list[dict[str, Any]]:
+        value = self.value(name)
+        return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+    def hosts_at_fault(self) -> list[str]:
+        """Hosts that are dead, or named at fault: 'host3: unreachable: no answer'."""
+        return [plain(": ".join(as_text(one.get(name)) for name in ("host", "verdict", "why"))) for one in self.records("suspects")]
+
+    def changed_programs(self) -> list[Change]:
+        """Programs whose bytes are not those of the accepted build, by their SHA-256."""
+        return differences(facts(self.value("accepted", "tool", "binaries")), facts(self.value("tool", "binaries")), gone=False)
+
+    def changes(self) -> list[Change]:
+        """What may have made the machine slower and is not as in the last good night: software, libraries, hosts."""
+        before = self.text("good_before")
+        if not before or not NAME.fullmatch(before):
+            return []
+        try:
+            content = json.loads((self.folder.parent / before / "nightly.json").read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            say(f"report: what changed since {before} cannot be told: {error}")
+            return []
+        return differences(surroundings(content), surroundings(self.content))
+
+    def counts(self) -> Counter[str]:
+        return Counter(cell["verdict"] for cell in self.cells)
+
+    def title(self) -> str:
+        """The verdict, and in what it rests; a rehearsal says so first."""
+        words = plain(self.text("title"), 600) if not self.doubts else self.verdict
+        return f"REHEARSAL ({plain(self.text('rehearsal'), 80)}): {words}" if self.text("rehearsal") else words
+
+    def name(self) -> str:
+        return plain(self.text("study") or self.folder.name, 80)
+
+    def needing_a_look(self) -> list[Row]:
+        return [cell for cell in self.cells if cell["verdict"] != "SAME" and not few_nights(cell)]
+
+
+def few_nights(cell: Row) -> bool:
+    """Undecided for no other reason than that the machine is not yet known."""
+    return cell["verdict"] == "UNDECIDED" and cell["question"] == "machine"
+
+
+def read_night(folder: Path) -> Night:
+    """A nightly.json that cannot be read is a night whose verdict is UNKNOWN: a report that says so is worth more
+    than none."""
+    doubts: list[str] = []
+    content: Any = None
+    try:
+        content = json.loads((folder / "nightly.json").read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        doubts.append(f"nightly.json cannot be read: {error}")
+    if not isinstance(content, dict) or content.get("schema_version") != 1:
+        doubts = doubts or ["nightly.json is not an object of schema_version 1"]
+        content = {}
+    cells = [row for row in read_rows(folder, "history.csv") if row["key"] != "*"]
+    verdict = as_text(content.get("verdict"))
+    if not doubts:
+        doubts = contradictions(content, verdict, Counter(cell["verdict"] for cell in cells))
+    return Night(folder, content, cells, "UNKNOWN" if doubts else verdict, doubts)
+
+
+def contradictions(content: dict[str, Any], verdict: str, counts: Counter[str]) -> list[str]:
+    """Only a PASS has to be borne out: the other verdicts are no reason to go to sleep."""
+    if verdict not in VERDICTS:
+        return [f"nightly.json states the verdict '{plain(verdict, 40)}', which is none"]
+    if verdict != "PASS":
+        return []
+    bad = [name for name in counts if name not in CELL_VERDICTS or name in (*ALARMS, "MISSING")]
+    if not counts:
+        return ["nightly.json states PASS, but history.csv has no cell"]
+    return [f"nightly.json states PASS, but history.csv has cells {plain(bad[0], 40)}"] if bad else []
+
+
+def histories(night: Night) -> dict[str, list[Row]]:
+    """The last NIGHTS of each cell, oldest first, by its key; since it was last accepted, no more."""
+    name = night.text("history")
+    past: dict[str, list[Row]] = defaultdict(list)
+    if not HISTORY.fullmatch(name):
+        return past
+    for row in each_row(night.folder.parent, name):
+        if row["machine_verdict"] in ("ACCEPTED", "DROPPED"):
+            past[row["key"]].clear()
+        if row["machine_verdict"]:
+            past[row["key"]].append(row)
+    return {key: rows[-NIGHTS:] for key, rows in past.items()}
+
+
+# The words and numbers of one cell as every report writes them.
+
+
+def label(cell: Row) -> str:
+    origin = "" if cell["origin"] in ("measured", "") else f" · {plain(cell['origin'], 20)}"
+    return plain(cell["label"] or cell["key"], 160) + origin
+
+
+def before_after(cell: Row) -> str:
+    """'200 µs → 261 µs'; a side that is not known is a dash."""
+    sides = [duration(cell.number(column)) or "–" for column in ("before", "seconds")]
+    return " → ".join(sides) if sides != ["–", "–"] else ""
+
+
+def signed_percent(value: float) -> str:
+    """'+30.2 %' for what is slower, with a true minus sign; '' for an unknown number."""
+    if math.isnan(value):
+        return ""
+    text = f"{100 * abs(value):.1f}"
+    sign = "" if float(text) == 0 else "−" if value < 0 else "+"
+    return f"{sign}{text}\u00a0%"
+
+
+def change(cell: Row) -> str:
+    """'+30.2 % [+28.1 %, +32.0 %]'"""
+    ends = [signed_percent(cell.number(column)) for column in ("change_low", "change_high")]
+    within = f" [{ends[0]}, {ends[1]}]" if all(ends) else ""
+    return signed_percent(cell.number("change")) + within
+
+
+def against(cell: Row) -> str:
+    """What the numbers are held against."""
+    return "its own good nights" if cell["question"] == "machine" else "the accepted build"
+
+
+def one_line(cell: Row) -> str:
+    said = ", ".join(part for part in (before_after(cell), change(cell), against(cell)) if part)
+    return ": ".join(part for part in (label(cell), said, plain(cell["note"])) if part)
+
+
+def seconds_since_1970(utc: str) -> float:
+    """NaN for what is no time in ISO 8601 with its zone."""
+    try:
+        time = datetime.fromisoformat(utc)
+    except ValueError:
+        return math.nan
+    return time.timestamp() if time.tzinfo else math.nan
