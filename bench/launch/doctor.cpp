@@ -83,15 +83,15 @@ Finding check_cores(const Environment& environment) {
 }
 
 Finding check_python(const fs::path& scripts) {
-  constexpr const char* kQuestion = "import matplotlib; print(matplotlib.__version__)";
+  constexpr const char* kQuestion = "import jinja2, matplotlib; print(matplotlib.__version__)";
   const std::string python = (scripts / "python").string();  // as figures are drawn
   const CommandAnswer answer = ask({python, "-c", kQuestion}, 60);
   if (answer.answered) {
     return {Finding::ok, "python",
             fmt::format("{} has matplotlib {}", python, first_line(answer.output))};
   }
-  return {Finding::warning, "python", "no Python with matplotlib: results without figures",
-          "install matplotlib (Debian: python3-matplotlib)"};
+  return {Finding::warning, "python", "no Python with matplotlib and Jinja2: no figures or reports",
+          "install them (Debian: python3-matplotlib python3-jinja2)"};
 }
 
 Finding check_results(const DoctorInputs& inputs) {
