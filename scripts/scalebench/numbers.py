@@ -1,37 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-# How numbers are written wherever they are shown: rounded for reading, with their unit, and nothing
-# for what is not known.
+# How numbers are written wherever they are shown: rounded for reading, with their unit, nothing for what is
+# not known, and behind a number its interval in brackets, with as many decimals.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 
-def three_digits(value: float, count: int = 3) -> str:
-    """30.612 -> '30.6', 9 -> '9.00', 1234.5 -> '1234'; '' for what is no number. Or another count of digits."""
+def decimals(value: float, digits: int = 3) -> int:
+    """How many that many digits of a number have."""
+    return max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
+
+
+def written(places: int, value: float, *ends: float, unit: str = "", plus: bool = False) -> str:
+    """'1 234.5 s [1 200.1, 1 260.3]'; '' for what is no number."""
     if not math.isfinite(value):
         return ""
-    if value == 0:
-        return "0"
-    digits = max(0, count - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:.{digits}f}" if digits < count + 3 else f"{value:.{count - 1}e}"
+
+    def one(number: float, sign: str) -> str:
+        text = f"{abs(number):,.{places}f}" if places < 7 else f"{abs(number):.2e}"
+        return (("−" if number < 0 else sign) if float(text.replace(",", "")) else "") + text.replace(",", " ")
+
+    known = len(ends) == 2 and math.isfinite(sum(ends))
+    bracket = f" [{one(ends[0], '')}, {one(ends[1], '')}]" if known else ""
+    return one(value, "+" if plus else "") + unit + bracket
+
+
+def three_digits(value: float, *ends: float) -> str:
+    """'30.6', '9.00', '1 234'; of a number that is small beside its interval what the interval needs."""
+    largest = max((abs(end) for end in ends if math.isfinite(end)), default=0) / 10
+    return written(decimals(max(abs(value), largest)) if math.isfinite(value) else 0, value, *ends)
 
 
 def five_digits(value: float) -> str:
     """Of times that a reader divides: their ratio is then what stands beside them."""
-    return three_digits(value, 5)
+    return written(decimals(value, 5) if math.isfinite(value) else 0, value)
 
 
-def alike(*numbers: float) -> Callable[[float], str]:
-    """How numbers are written that stand beside each other: with the decimals that three digits of the largest need."""
-    largest = max(map(abs, numbers), default=0)
-    digits = max(0, 2 - math.floor(math.log10(largest))) if largest > 0 else 0
-    form = f".{digits}f" if digits < 6 else ".2e"
-    return lambda number: "" if math.isnan(number) else f"{number:{form}}".replace("-", "−")
-
-
-def percent(value: float) -> str:
-    return "" if math.isnan(value) else f"{100 * value:.1f}\u00a0%"
+def percent(value: float, *ends: float, plus: bool = False) -> str:
+    return written(1, 100 * value, *(100 * end for end in ends), unit="\u00a0%", plus=plus)
 
 
 # The largest unit that a time reaches.
@@ -44,41 +50,16 @@ def unit_of_time(seconds: float) -> tuple[str, float]:
 
 
 def duration(seconds: float, *ends: float) -> str:
-    """'16.6 min', and with the ends of an interval that are known '16.6 min [16.5, 16.7]'."""
+    """'16.6 min [16.5, 16.7]'"""
     if math.isnan(seconds):
         return ""
     unit, scale = unit_of_time(seconds)
-    return f"{three_digits(seconds / scale)} {unit}" + bracket(seconds / scale, *(end / scale for end in ends))
+    return written(decimals(seconds / scale), seconds / scale, *(end / scale for end in ends), unit=f" {unit}")
 
 
-def usd(value: float, *ends: float) -> str:
-    """'12.24', '0.0975', '345'; with an interval as duration."""
-    if math.isnan(value):
-        return ""
-    shown = f"{value:.2f}" if 1 <= value < 100 or value <= 0 else f"{value:.{decimals(value)}f}"
-    return shown + bracket(value, *ends)
-
-
-def decimals(value: float) -> int:
-    """How many three digits of a number above 0 have."""
-    return max(0, 2 - math.floor(math.log10(value)))
-
-
-def count(value: float, *ends: float) -> str:
-    """'58 431', '912', '52.4' of things, so many a second; with an interval as duration."""
-    if math.isnan(value):
-        return ""
-    digits = decimals(value) if value > 0 else 0
-    shown, *rest = (f"{number:,.{digits}f}".replace(",", " ") for number in (value, *ends) if math.isfinite(number))
-    return shown + (f" [{', '.join(rest)}]" if len(rest) == 2 else "")
-
-
-def bracket(value: float, *ends: float) -> str:
-    """' [16.5, 16.7]' with as many decimals as three digits of the value have."""
-    if not ends or not math.isfinite(sum(ends)) or value <= 0:
-        return ""
-    digits = decimals(value)
-    return f" [{', '.join(f'{end:.{digits}f}' for end in ends)}]"
+def usd(value: float) -> str:
+    """'12.24', '0.0975', '345'"""
+    return written(2, value) if 1 <= value < 100 else three_digits(value)
 
 
 def byte_size(size: float) -> str:

@@ -12,7 +12,7 @@ from fixtures.run import epoch_rows, scaling_rows
 from scalebench import losses
 from scalebench.cases import by_workload, how, workload
 from scalebench.rows import Row
-from scalebench.pages.run.cards import results
+from scalebench.pages.run import answers
 from scalebench.variants import read_cases, text_of
 
 ONE = "mlp, strong scaling, global batch 64"
@@ -34,7 +34,7 @@ class VariantsTest(unittest.TestCase):
     def test_both_have_a_result_an_account_and_a_panel(self) -> None:
         self.write({"samples": 1024, "optimizer": "adam"}, {"samples": 4096, "optimizer": "adam"})
         names = [f"{ONE}, 1024 images", f"{ONE}, 4096 images"]
-        self.assertEqual([workload(row) for row in results(self.run_folder)], names)
+        self.assertEqual([workload(row) for row in answers(self.run_folder)], names)
         self.assertEqual(list(dict.fromkeys(workload(account.case) for account in losses.accounts(self.run_folder))), names)
         for file, rows in (("scaling.csv", 2), ("epoch.csv", 2)):
             panels = by_workload(read_cases(self.run_folder, file))
@@ -42,12 +42,12 @@ class VariantsTest(unittest.TestCase):
 
     def test_the_case_is_named_where_nothing_else_differs(self) -> None:
         self.write({}, {})
-        names = [how(row) for row in results(self.run_folder)]
+        names = [how(row) for row in answers(self.run_folder)]
         self.assertEqual(names, ["flat · ring · mpi · case flat0", "flat · ring · mpi · case flat1"])
 
     def test_one_training_has_no_more_words(self) -> None:
         self.write({"samples": 1024})
-        self.assertEqual([workload(row) for row in results(self.run_folder)], [ONE])
+        self.assertEqual([workload(row) for row in answers(self.run_folder)], [ONE])
 
     def test_images_are_the_same_on_every_number_of_ranks(self) -> None:
         weak = [Row(scaling="weak", samples=str(512 * n), ranks=str(n)) for n in (1, 2)]

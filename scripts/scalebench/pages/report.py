@@ -12,17 +12,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from scalebench.manifest import Manifest, Unreadable
-from scalebench.pages.comparison import markdown as comparison_markdown
-from scalebench.pages.comparison import page as comparison_page
-from scalebench.pages.comparison.found import NoComparison, read_comparison
+from scalebench.pages import comparison, run
 from scalebench.pages.files import write_whole
-from scalebench.pages.night import junit, prometheus
-from scalebench.pages.night import markdown as night_markdown
-from scalebench.pages.night import page as night_page
-from scalebench.pages.night.record import Night, read_night
-from scalebench.pages.run.markdown import write_markdown
-from scalebench.pages.run.page import write_page
-from scalebench.pages.run.seal import how_to_check
+from scalebench.pages.night import junit, page, prometheus
+from scalebench.pages.night.record import read_night
 from scalebench.published import UnknownSeries, published_option
 from scalebench.rows import say
 
@@ -40,15 +33,13 @@ def main(arguments: list[str]) -> int:
     try:
         if (folder / "nightly.json").is_file():
             night = read_night(folder)
-            files, doubts = of_night(night), night.doubts
+            files = {**page.written(night), "junit.xml": junit.write_junit(night), "scalebench.prom": prometheus.write_textfile(night)}
+            doubts = night.doubts
         elif (folder / "compare.json").is_file():
-            found = read_comparison(folder)
-            files = {"report.html": comparison_page.write_page(found), "report.md": comparison_markdown.write_markdown(found)}
+            files = comparison.written(comparison.read_comparison(folder))
         else:
-            manifest = Manifest(folder, strict=True)
-            check = how_to_check(folder, manifest, arguments[0])
-            files = {"report.html": write_page(folder, manifest, names, check), "report.md": write_markdown(folder, manifest, check)}
-    except (UnknownSeries, NoComparison, Unreadable) as error:
+            files = run.written(folder, Manifest(folder, strict=True), names, arguments[0])
+    except (UnknownSeries, comparison.NoComparison, Unreadable) as error:
         say(f"report: {error}")
         return 2
     for name, text in files.items():
@@ -61,12 +52,3 @@ def main(arguments: list[str]) -> int:
     for doubt in doubts:
         say(f"report: {doubt}")
     return 3 if doubts else 0
-
-
-def of_night(night: Night) -> dict[str, str]:
-    return {
-        "report.html": night_page.write_page(night),
-        "report.md": night_markdown.write_markdown(night),
-        "junit.xml": junit.write_junit(night),
-        "scalebench.prom": prometheus.write_textfile(night),
-    }

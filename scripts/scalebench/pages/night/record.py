@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scalebench.manifest import as_text
-from scalebench.numbers import duration
+from scalebench.numbers import duration, percent
 from scalebench.plain import plain
 from scalebench.rows import Row, each_row, read_rows, say
 
@@ -178,20 +178,9 @@ def before_after(cell: Row) -> str:
     return " → ".join(sides) if sides != ["–", "–"] else ""
 
 
-def signed_percent(value: float) -> str:
-    """'+30.2 %' for what is slower, with a true minus sign; '' for an unknown number."""
-    if math.isnan(value):
-        return ""
-    text = f"{100 * abs(value):.1f}"
-    sign = "" if float(text) == 0 else "−" if value < 0 else "+"
-    return f"{sign}{text}\u00a0%"
-
-
 def change(cell: Row) -> str:
-    """'+30.2 % [+28.1 %, +32.0 %]'"""
-    ends = [signed_percent(cell.number(column)) for column in ("change_low", "change_high")]
-    within = f" [{ends[0]}, {ends[1]}]" if all(ends) else ""
-    return signed_percent(cell.number("change")) + within
+    """'+30.2 % [28.1, 32.0]'"""
+    return percent(*(cell.number(column) for column in ("change", "change_low", "change_high")), plus=True)
 
 
 def against(cell: Row) -> str:

@@ -3,46 +3,50 @@
 # held against dashed, nights beyond the good ones hollow, the last one a dot in the colour of its verdict.
 from __future__ import annotations
 
+import base64
+import io
 import math
 from collections.abc import Sequence
 
-from scalebench.pages.night.svg import Point, drawing, line, shape
+from markupsafe import Markup
+
 from scalebench.numbers import duration
-from scalebench.pages.page import Html
+from scalebench.pages.render import Toned
 from scalebench.rows import Row
 
-WIDTH, HEIGHT, MARGIN = 150.0, 34.0, 5.0
+try:
+    from matplotlib.figure import Figure
+except ImportError:  # then its words stand there alone
+    Figure = None
+
+LINE = "#808890"
+COLOURS = {"bad": "#d1453b", "good": "#2da44e", "odd": "#bf8700"}
 
 
-def sparkline(nights: Sequence[Row], baseline: float, colour: str) -> Html:
+def sparkline(nights: Sequence[Row], baseline: float, tone: str) -> Toned | str:
     """`nights`: rows of history.csv, oldest first."""
     values = [night.number("machine_seconds") for night in nights]
-    values = [value if abs(value) < 1e300 else math.nan for value in values]
     known = [value for value in values if not math.isnan(value)]
     if not known:
-        return Html("")
-    scale = known if math.isnan(baseline) else [*known, baseline]
-    low, high = min(scale), max(scale)
-    # A spread below 2 % is shown as small as it is.
-    room = max(high - low, 0.02 * abs(high)) or 1.0
-    middle = (low + high) / 2
+        return ""
+    words = f"{len(values)} nights, {len(values) - len(known)} without a value: {duration(min(known))} to {duration(max(known))}"
+    return Toned(words, image=drawn(nights, values, baseline, COLOURS.get(tone, LINE)) if Figure else Markup())
 
-    def place(night: int, value: float) -> Point:
-        across = MARGIN + (WIDTH - 2 * MARGIN) * night / max(1, len(values) - 1)
-        return across, HEIGHT / 2 - (value - middle) / room * (HEIGHT - 2 * MARGIN)
 
-    points = [place(night, value) for night, value in enumerate(values)]
-    shapes = []
-    if not math.isnan(baseline):
-        y = place(0, baseline)[1]
-        dashes = {"stroke": "var(--muted)", "stroke_width": 0.7, "stroke_dasharray": "3 3"}
-        shapes.append(shape("path", d=f"M0 {y:.1f}H{WIDTH:g}", **dashes))
-    shapes.append(line(points, stroke="currentColor", stroke_width=1.2))
-    for night, (x, y) in zip(nights, points[:-1]):
-        if night["machine_verdict"] in ("WATCHED", "MACHINE") and not math.isnan(y):
-            shapes.append(shape("circle", cx=x, cy=y, r=2.0, fill="var(--paper)", stroke="currentColor"))
-    if not math.isnan(values[-1]):
-        x, y = points[-1]
-        shapes.append(shape("circle", cx=x, cy=y, r=3.2, fill=colour))
-    title = f"{len(values)} nights, {len(values) - len(known)} without a value: {duration(min(known))} to {duration(max(known))}"
-    return drawing(WIDTH, HEIGHT, title, shapes, css="spark")
+def drawn(nights: Sequence[Row], values: Sequence[float], baseline: float, colour: str) -> Markup:
+    scale = [value for value in (*values, baseline) if abs(value) < 1e300]
+    low, high = min(scale, default=0), max(scale, default=0)
+    room = max(high - low, 0.02 * abs(high)) or 1.0  # a spread below 2 % is shown as small as it is
+    figure = Figure(figsize=(1.5, 0.34))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_xlim(-0.04 * len(values), len(values) * 1.04)
+    axes.set_ylim((low + high) / 2 - 0.7 * room, (low + high) / 2 + 0.7 * room)
+    axes.axhline(baseline, color=LINE, linewidth=0.6, linestyle="--")
+    axes.plot(range(len(values)), values, color=LINE, linewidth=1.0, marker=".", markersize=1)
+    beyond = [place for place, night in enumerate(nights) if night["machine_verdict"] in ("WATCHED", "MACHINE")]
+    axes.plot(beyond, [values[place] for place in beyond], "o", color=LINE, markersize=3, markerfacecolor="none")
+    axes.plot(len(values) - 1, values[-1], "o", color=colour, markersize=4)
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=200, transparent=True)
+    return Markup("data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii"))

@@ -24,9 +24,6 @@ def how_to_check(run: Path, manifest: Manifest, given: str) -> Check:
     return "Complete and sealed: ", command, words
 
 
-def how_to_resume(check: Check) -> str:
-    return check[1].replace(" verify ", " resume ", 1)
-
 
 def holds(run: Path, manifest: Manifest) -> bool:
     """Whether manifest.json is the one that was sealed: COMPLETE has the hash of SHA256SUMS, which has its own."""

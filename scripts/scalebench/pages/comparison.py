@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+# A comparison's page and Markdown: the answer in a sentence, what is not known, time and cost, the cells side
+# by side, the prices, and where all of it is from. All of it is in compare.json and compare.csv.
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scalebench.manifest import as_text, as_typed
+from scalebench.numbers import duration, three_digits, usd
+from scalebench.pages.panels import figures_of
+from scalebench.pages.render import Column, Section, Toned, render, section, sections, text, wide, with_ends
+from scalebench.pages.words import origin_notes
+from scalebench.rows import Row, grouped, read_rows
+
+CAPTION = "Time against cost. Down is faster, left is cheaper; what is quoted is a cross. N: GPUs (or CPU ranks) in use."
+BEST = "Best: nothing else here is as fast and as cheap. An instance is rented whole: a part of one is billed as the whole, and enters no decision."
+# Of a source as catalogs have it, the part about the price: 'price: WHERE; network: ...'.
+PRICE_SOURCE = re.compile(r"price[^:=]*[:=]\s*((?:\([^)]*\)|[^;(])+)")
+
+
+class NoComparison(Exception):
+    """The folder holds none."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    folder: Path
+    document: dict[str, Any]  # compare.json
+    cells: list[Row]
+
+    def records(self, name: str) -> list[Row]:
+        """A list of objects of compare.json, each as a file would have it: what is null is empty."""
+        return [as_row(one) for one in self.document.get(name) or [] if isinstance(one, dict)]
+
+    def title(self) -> str:
+        runs, types = self.records("runs"), dict.fromkeys(row["instance"] for row in self.records("costs"))
+        # One run's type is no title of two runs.
+        without = len(runs) > 1 and any(not run["instance"] for run in runs)
+        return " or ".join(types) if types and not without else " against ".join(run["run_id"] for run in runs)
+
+
+def as_row(one: Any) -> Row:
+    return Row({key: as_text(value) for key, value in one.items()} if isinstance(one, dict) else {})
+
+
+def read_comparison(folder: Path) -> Comparison:
+    path = folder / "compare.json"
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise NoComparison(f"{path}: {error}") from error
+    if not isinstance(document, dict):
+        raise NoComparison(f"{path}: not an object")
+    return Comparison(folder, document, read_rows(folder, "compare.csv"))
+
+
+def written(found: Comparison) -> dict[str, str]:
+    """report.html and report.md"""
+    said = found.document.get("answers")
+    *open_ones, answer = [as_text(line) for line in said] if isinstance(said, list) and said else [""]
+    sources = dict.fromkeys(price_source(row) for row in found.records("instances") if row["price_source"])
+    words = {
+        "title": found.title(), "answer": answer, "open_ones": open_ones, "exit_code": found.document.get("exit_code"),
+        "figures": figures_of(found.folder, {"cost": CAPTION}), "costs": sections([costs(found)]), "prices": sections([prices(found, list(sources))]),
+        "notes": [f"[{place}] {source}" for place, source in enumerate(sources, 1)],
+        "sections": sections([pairs(found), *cells(found), origins(found)]), "meanings": meanings(found),
+        "command": as_typed(found.document.get("command")),
+    }  # fmt: skip
+    return {f"report.{kind}": render(f"comparison.{kind}.j2", **words) for kind in ("html", "md")}
+
+
+def costs(found: Comparison) -> Section:
+    rows = found.records("costs")
+
+    def instances_of(row: Row) -> str:
+        """'2 × p3.8xlarge', with the run where two were on the type."""
+        several = any(other["instance"] == row["instance"] and other["run_id"] != row["run_id"] for other in rows)
+        name = row["instance"] + (f" ({row['run_id']})" if several else "")
+        return name if row["nodes"] in ("", "1") else f"{row['nodes']} × {name}"
+
+    columns = [
+        text("instances", instances_of, always=True),
+        Column("time", lambda row: with_ends(row, "seconds", duration) or row["status"], always=True),
+        Column("its cost", lambda row: usd(row.number("usd")), always=True),
+        text("best", lambda row: row["best"] if row["seconds"] else ""),
+        Column("images", lambda row: three_digits(row.number("images"))),
+        text("what", lambda row: row["label"], always=True),
+        text("known by", known_by),
+        wide("note", lambda row: row["note"]),
+    ]
+    groups = {workload: group for (workload,), group in grouped(rows, ("workload",)).items()}
+    return section("Time and cost", columns, groups, "compare.json", BEST, weak=lambda row: row["origin"] == "quoted")
+
+
+def known_by(row: Row) -> str:
+    launches = row["launches"]
+    return f"{row['origin']}, {launches} launch{'es' if launches != '1' else ''}" if launches else row["origin"]
+
+
+def prices(found: Comparison, sources: list[str]) -> Section:
+    columns = [
+        text("type", lambda row: row["name"], always=True),
+        Column("an hour", lambda row: f"{row['usd_per_hour']} {row['currency']}" if row["usd_per_hour"] else "not known", always=True),
+        text("of", lambda row: row["price_date"], always=True),
+        text("source", lambda row: f"[{sources.index(price_source(row)) + 1}]" if row["price_source"] else "", always=True),
+    ]
+    return section("Prices", columns, {"": found.records("instances")}, "compare.json")
+
+
+def price_source(row: Row) -> str:
+    """Where the price was read, without where all else about the type was."""
+    match = PRICE_SOURCE.match(row["price_source"])
+    return match[1].strip() if match else row["price_source"]
+
+
+def pairs(found: Comparison) -> Section | None:
+    """Of three or more instance types each with each."""
+    listed = [one for one in found.document.get("decisions") or [] if isinstance(one, dict)]
+    if len({str(one.get(side)) for one in listed for side in ("instance_a", "instance_b")}) < 3:
+        return None
+    columns = [
+        text("A", lambda one: as_text(one.get("instance_a")), always=True),
+        text("B", lambda one: as_text(one.get("instance_b")), always=True),
+        # Above 1 where A is better.
+        Column("time, B over A", lambda one: with_ends(as_row(one.get("time")), "ratio", three_digits, "_low", "_high"), always=True),
+        Column("cost, B over A", lambda one: with_ends(as_row(one.get("usd")), "ratio", three_digits, "_low", "_high"), always=True),
+        text("workload", lambda one: as_text(one.get("workload"))),
+    ]
+    return section("Each pair of types", columns, {"": listed}, "compare.json")
+
+
+def cells(found: Comparison) -> list[Section]:
+    """The cells of each run that was compared with A."""
+
+    def of(letter: str, rows: list[Row]) -> Section:
+        columns = [
+            wide("cell", lambda row: row["label"], always=True),
+            *(Column(side, lambda row, name=name: duration(row.number(name)), always=True) for side, name in (("A", "seconds_a"), (letter, "seconds_b"))),
+            Column(f"ratio {letter}/A", lambda row: with_ends(row, "ratio", three_digits, "_low", "_high"), always=True),
+            Column("p", lambda row: three_digits(row.number("p_holm"))),
+            text("verdict", lambda row: row["verdict"] or {"ok": "not tested"}.get(row["status"], row["status"]), always=True),
+            wide("note", lambda row: row["note"], always=True),
+        ]
+        return section(f"The same cell in A and {letter}", columns, {"": rows}, "compare.csv")
+
+    return [of(letter, rows) for (letter,), rows in grouped(found.cells, ("letter",)).items()]
+
+
+def origins(found: Comparison) -> Section:
+    names = {"": "letter", "run": "run_id", "taken to be on": "instance", "origin": "origin"}
+    columns = [wide(head, lambda row, name=name: row[name], always=True) for head, name in names.items()]
+    columns.append(wide("SHA-256 of manifest.json", lambda row: Toned(row["manifest_sha256"], "code")))
+    return section("Where the numbers are from", columns, {"": found.records("runs")}, "compare.json")
+
+
+def meanings(found: Comparison) -> list[str]:
+    """What the origins mean that occur, measured ones included."""
+    known = list(dict.fromkeys(row["origin"] for row in [*found.records("costs"), *found.cells]))
+    measured = ["measured: by this suite, on the machine that the run names."] if "measured" in known else []
+    return measured + origin_notes(known)
