@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
-from scalebench.figures import batches, busbw, cost, monitor, phases, prediction, scaling, theme, throughput, waterfall
+from scalebench.figures import busbw, cost, monitor, prediction, scaling, theme, throughput, waterfall
 from scalebench.manifest import Manifest
 from scalebench.published import Series, UnknownSeries, published_option, series_of
 from scalebench.rows import say
@@ -61,9 +61,8 @@ def figures_of(folder: Path, series: list[Series]) -> dict[str, Callable[[Path],
     of_run = {
         "efficiency": partial(scaling.draw, published=series),
         "waterfall": waterfall.draw,
-        "phases": phases.draw,
         "throughput": throughput.draw,
-        "batches": batches.draw,
+        "batches": throughput.draw_batches,
         "busbw": busbw.draw,
         "monitor": monitor.draw,
     }

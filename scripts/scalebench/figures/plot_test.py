@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# plot on made-up runs: which files appear, what is said about the others, that equal data give
-# equal bytes, and that gaps, single ranks and missing matplotlib do no harm.
+# plot on made-up runs, comparisons and predictions: which files appear, what is said about the others, that equal data
+# give equal bytes, and that gaps, single ranks, long names and many series do no harm.
 from __future__ import annotations
 
 import contextlib
@@ -8,52 +8,35 @@ import csv
 import importlib.util
 import io
 import itertools
-import os
+import json
 import re
-import subprocess
-import sys
 import tempfile
 import unittest
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
+from unittest import mock
 
 from fixtures import monitor
+from fixtures.account import loss_rows
 from fixtures.files import COLUMNS, write_csv
-from fixtures.run import throughput_rows, write_run
+from fixtures.run import epoch_rows, scaling_rows, throughput_rows, write_run
 from scalebench import losses
 from scalebench.rows import read_rows
 
-SCRIPTS = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 if HAVE_MATPLOTLIB:
     import matplotlib
     from matplotlib.axes import Axes
     from matplotlib.colors import to_hex
+    from matplotlib.figure import Figure
 
-    from scalebench.figures.plot import main as plot_main
-    from scalebench.figures import busbw, phases, scaling, theme, waterfall
-FIGURES = {"efficiency", "waterfall", "phases", "throughput", "busbw", "monitor"}
-
-
-def plot(run: Path, *words: str) -> SimpleNamespace:
-    """As plot ends, with what it said, but in this process: starting one and matplotlib takes longer than many figures."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
-        code = plot_main([str(run), *words])
-    return SimpleNamespace(returncode=code, stderr=said.getvalue())
-
-
-def started(run: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scalebench", "plot", str(run), *words],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    from scalebench.figures import busbw, cost, prediction, scaling, theme, waterfall
+    from scalebench.figures.plot import main
+FIGURES = {"efficiency", "waterfall", "throughput", "busbw", "monitor"}
 
 
 def edit(path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]) -> None:
@@ -72,368 +55,330 @@ def emptied(columns: list[str], row: dict[str, str]) -> dict[str, str]:
     return {**row, **dict.fromkeys(columns, "")} if row["ranks"] == "2" else row
 
 
-class PlotTest(unittest.TestCase):
+@unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib: install python3-matplotlib")
+class PlotCase(unittest.TestCase):
     def setUp(self) -> None:
-        self.run_folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "20260102T030405Z-quick-0a1b2c"
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "20260102T030405Z-quick-0a1b2c"
+        self.folder.mkdir()
+        self.enterContext(matplotlib.rc_context({**theme.STYLE, "backend": "agg"}))
 
-    def files(self, suffix: str = "svg") -> set[str]:
-        return {path.stem for path in (self.run_folder / "figures").glob(f"*.{suffix}")}
+    def files(self) -> set[str]:
+        return {path.stem for path in (self.folder / "figures").glob("*.svg")}
 
     def drawn(self) -> set[str]:
         """Which figures have a file, or one for each of their panels."""
-        self.assertEqual(self.files("png"), self.files("svg"))
+        self.assertEqual({path.stem for path in (self.folder / "figures").glob("*.png")}, self.files())
         return {name.partition("-")[0] for name in self.files()}
 
-    def svg(self, name: str) -> str:
-        return (self.run_folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+    def texts(self, name: str) -> str:
+        """All that is written in a figure."""
+        svg = (self.folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        return " ".join(" ".join(re.findall("<!-- (.*?) -->", svg)).split())
 
     def keep(self, *names: str) -> None:
         """Without the other tables, whose figures are not looked at and take the time."""
-        for path in self.run_folder.glob("*.csv"):
+        for path in self.folder.glob("*.csv"):
             if path.name not in names:
                 path.unlink()
 
-    def plot(self) -> str:
+    def plot(self, *words: str, code: int = 0) -> str:
         """Draws; returns what was said on stderr."""
-        done = plot(self.run_folder)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        return done.stderr
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(main([str(self.folder), *words]), code, said.getvalue())
+        return said.getvalue()
 
 
-@unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib: install python3-matplotlib")
-class FiguresTest(PlotTest):
-    def test_draws_every_figure_and_names_run_and_host(self) -> None:
-        write_run(self.run_folder, models=["mnist_cnn"])
-        self.plot()
-        self.assertEqual(self.drawn(), FIGURES)
-
-    def test_batches_are_drawn_where_several_were_measured(self) -> None:
-        rows = [
-            {**row, "dtype": dtype, "memory_format": "contiguous", "step": "eager", "batch": batch,
-             "images_per_s": batch * 10}
-            for row in throughput_rows(["mlp"], [1], 4) for dtype in ("float", "bfloat16")
-            for batch in (32, 64, 800)
-        ]  # fmt: skip
-        write_csv(self.run_folder, "throughput.csv", rows)
-        self.plot()
-        svg = self.svg("batches")
-        for words in ("mlp on cpu", "bfloat16", "float", "800"):
-            self.assertIn(f"<!-- {words}", svg)
-
-    def test_a_model_may_have_the_path_of_its_file_as_its_name(self) -> None:
-        folder = "/data/" + "a_folder_within_a_folder/" * 10
-        write_run(self.run_folder, models=[f"{folder}first.pt", f"{folder}second.pt"], ranks=[1, 2], syncs=["flat"])
-        self.keep("scaling.csv", "epoch.csv")
-        self.plot()
-        self.assertEqual(self.drawn(), {"efficiency", "phases"})
-        self.assertEqual(len(self.files()), 4, "both models have a file of their own")
-
-    def test_one_rank_has_its_share_by_its_own_column_and_a_missing_ideal_is_not_named(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat", "none"])
-        share = [{**row, "share_of": "2", "case_id": "share", "ranks": "1"}
-                for row in read_rows(self.run_folder, "epoch.csv") if row["gradient_sync"] == "none"][:1]  # fmt: skip
-        whole = [{**row, "share_of": "1"} for row in read_rows(self.run_folder, "epoch.csv") if row["gradient_sync"] == "flat"]
-        write_csv(self.run_folder, "epoch.csv", [*whole, *share])
-        self.keep("scaling.csv", "epoch.csv")
-        names = [("flat, N = 1", "flat, N = 2", "none, N = 1, share of 1/2")] * 2
-        for words, ideal in zip(names, (True, False)):
-            (figure,) = phases.draw(self.run_folder).values()
-            self.assertEqual(tuple(label.get_text() for label in figure.axes[0].get_yticklabels()), words)
-            self.assertEqual("ideal" in [text.get_text() for text in figure.legends[0].get_texts()], ideal)
-            # Cut before one_device was measured: other rows have an ideal, and these have none.
-            edit(self.run_folder / "scaling.csv", lambda row: {**row, "case_id": "another"})
-
-    def test_published_series_are_crosses_with_their_source(self) -> None:
-        write_run(self.run_folder, models=["mnist_cnn"])
-        self.keep("scaling.csv")
-        done = plot(self.run_folder, "--published", "tf_k80_p2_8xlarge_resnet50,mlperf_h100_resnet50")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        drawn = " ".join(" ".join(re.findall("<!-- (.*?) -->", self.svg("efficiency"))).split())
-        for words in ("tensorflow/tensorflow", "docs_src/performance/benchmarks.md", "relative to 8 (quoted:", " 3584 "):
-            self.assertIn(words, drawn)
-        self.assertNotIn("collapsed", done.stderr, "one of them has no speedup on one device")
-        self.assertIn("tf_k80_p2_8xlarge_resnet50: of ResNet-50, and this run trained mnist_cnn", done.stderr)
-        done = plot(self.run_folder, "--published", "busbw_h200")
-        self.assertIn("busbw_h200: it has no efficiency on one device, so no cross", done.stderr)
-        self.assertNotIn("quoted", self.svg("efficiency"))
-        done = plot(self.run_folder, "--published", "k80")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("no published series 'k80'", done.stderr)
-
-    def test_long_names_of_strategies_leave_room_for_the_lines(self) -> None:
-        syncs = [f"{kind}_with_a_name_as_long_as_imports_have_them" for kind in ("mirrored", "server", "sharded")]
-        write_run(self.run_folder, models=["mnist_cnn"], syncs=syncs)
-        with matplotlib.rc_context({**theme.STYLE, "backend": "agg"}):
-            (figure,) = scaling.draw(self.run_folder).values()
-            figure.draw_without_rendering()
-        width = figure.bbox.width
-        for axes in figure.axes:
-            self.assertGreater(axes.get_window_extent().width, 0.6 * width)
-        legend = figure.legends[0]
-        self.assertEqual(len(legend.get_texts()), 1 + 2 * len(syncs), "the ideal, measured and emulated")
-        for text in legend.get_texts():
-            self.assertLess(text.get_window_extent().x1, width, text.get_text())
-        self.assertNotIn("collapsed", self.plot())
-
-    def test_monitor_has_lanes_for_what_was_seen(self) -> None:
-        rows = monitor.rows_of([1, 2], hosts=2, gpus=2)
-        write_csv(self.run_folder, "monitor.csv", rows)
-        self.plot()
-        hosts = {host: self.svg(f"monitor-what-{host}-did") for host in ("host0", "host1")}
-        for host, svg in hosts.items():
-            for words in (f"What {host} did", "CPU, %", "disk, MB/s", "GPU power, W", "GPU 1"):
-                self.assertIn(f"<!-- {words}", svg)
-        self.assertEqual(self.drawn(), {"monitor"})
-        edit(self.run_folder / "monitor.csv",
-             lambda row: None if row["gpu"] else {**row, "disk_read_bytes_per_s": "", "disk_write_bytes_per_s": ""})  # fmt: skip
-        self.plot()
-        for words in ("GPU", "disk"):
-            self.assertNotIn(f"<!-- {words}", self.svg("monitor-what-host0-did"))
-
-    def test_a_lane_in_which_nothing_happened_is_not_drawn(self) -> None:
-        write_csv(self.run_folder, "monitor.csv", monitor.rows_of([1, 2], hosts=1, gpus=0))
-        idle = dict.fromkeys(("disk_read_bytes_per_s", "disk_write_bytes_per_s"), "20000")
-        edit(self.run_folder / "monitor.csv", lambda row: {**row, **idle})
-        self.plot()
-        self.assertIn("<!-- CPU, %", self.svg("monitor"))
-        self.assertNotIn("<!-- disk", self.svg("monitor"))
-
-    def test_two_numbers_of_ranks_are_dots_and_more_are_lines(self) -> None:
-        for ranks, linestyle in (([1, 2], "None"), ([1, 2, 4], "-")):
-            write_run(self.run_folder, models=["mlp"], ranks=ranks, syncs=["flat"], cores=8)
-            (figure,) = scaling.draw(self.run_folder).values()
-            marked = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
-            self.assertEqual({line.get_linestyle() for line in marked}, {linestyle}, ranks)
-
-    def test_numbers_of_ranks_that_have_no_room_are_left_out(self) -> None:
-        powers = [2**power for power in range(13)]
-        for ranks, shown in ((powers[:10], powers[:10]), (powers, [1, 2, 4, 8, 16, 32, 64, 256, 1024, 4096]),
-                             ([*range(1, 17)], [1, 2, 3, 4, 5, 6, 8, 12, 16]), ([8, 3584], [8, 3584]), ([0, 2], [1, 2])):  # fmt: skip
-            with matplotlib.rc_context({**theme.STYLE, "backend": "agg"}):
-                figure, (axes,) = theme.panel("a title", 2)
-                theme.ranks_axis(axes, ranks)
-                figure.draw_without_rendering()
-            labels = [label for label in axes.get_xticklabels() if label.get_text()]
-            self.assertEqual([int(label.get_text()) for label in labels], shown)
-            boxes = [label.get_window_extent() for label in labels]
-            for left, right in itertools.pairwise(boxes):
-                self.assertGreater(right.x0 - left.x1, 5, "pixels")
-
-    def test_equal_data_give_equal_bytes(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"], transports=["mpi"])
-        self.assertEqual(started(self.run_folder).returncode, 0)
-        first = {path.name: path.read_bytes() for path in (self.run_folder / "figures").iterdir()}
-        self.assertEqual(started(self.run_folder).returncode, 0)
-        second = {path.name: path.read_bytes() for path in (self.run_folder / "figures").iterdir()}
-        self.assertEqual(first, second)
-        self.assertNotIn(b"dc:date", first["efficiency.svg"])
-
-    def test_one_rank_has_no_bus_bandwidth(self) -> None:
-        write_run(self.run_folder, ranks=[1], syncs=["flat"])
-        said = self.plot()
-        self.assertEqual(self.drawn(), FIGURES - {"busbw", "waterfall"})
-        self.assertIn("no busbw figure", said)
+class Files(PlotCase):
+    def test_every_figure_twice_with_equal_bytes(self) -> None:
+        write_run(self.folder, models=["mnist_cnn"])
+        contents = []
+        for _ in range(2):
+            self.plot()
+            self.assertEqual(self.drawn(), FIGURES)
+            contents.append({path.name: path.read_bytes() for path in (self.folder / "figures").iterdir()})
+        self.assertEqual(*contents)
+        self.assertNotIn(b"dc:date", contents[0]["efficiency.svg"])
+        self.assertIn("AMD EPYC 7B13", self.texts("efficiency"))
 
     def test_missing_and_empty_files_leave_out_their_figure_and_an_older_one(self) -> None:
-        write_run(self.run_folder, models=["mlp"])
+        write_run(self.folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
         self.plot()
-        (self.run_folder / "scaling.csv").unlink()
-        write_csv(self.run_folder, "throughput.csv", [])
-        (self.run_folder / "allreduce.csv").write_bytes(b"")
+        (self.folder / "scaling.csv").unlink()
+        write_csv(self.folder, "throughput.csv", [])
+        (self.folder / "allreduce.csv").write_bytes(b"")
         said = self.plot()
-        self.assertEqual(self.drawn(), {"phases", "monitor"})
+        self.assertEqual(self.drawn(), {"monitor"})
         for name in ("efficiency", "waterfall", "throughput", "busbw"):
             self.assertIn(f"no {name} figure", said)
 
-    def test_empty_cells_are_gaps(self) -> None:
-        write_run(self.run_folder, models=["mlp"], transports=["mpi"])
-        unknown = {
-            "scaling.csv": ["efficiency", "efficiency_ci_low", "efficiency_raw", "h_seconds"],
-            "epoch.csv": ["input_seconds", "seconds"],
-            "throughput.csv": ["images_per_s_ci_low"],
-            "allreduce.csv": ["seconds_ci_low"],
-        }
+    def test_one_rank_has_neither_bus_bandwidth_nor_contention(self) -> None:
+        write_run(self.folder, ranks=[1], syncs=["flat"])
+        self.assertIn("no busbw figure", self.plot())
+        self.assertEqual(self.drawn(), {"efficiency", "monitor"})
+
+    def test_empty_cells_are_gaps_and_a_torn_last_row_is_said(self) -> None:
+        write_run(self.folder, models=["mlp"], transports=["mpi"])
+        unknown = {"scaling.csv": ["efficiency", "efficiency_ci_low", "h_seconds"], "throughput.csv": ["images_per_s_ci_low"],
+                   "allreduce.csv": ["seconds_ci_low"]}  # fmt: skip
         for name, columns in unknown.items():
-            edit(self.run_folder / name, partial(emptied, columns))
-        self.plot()
-        self.assertEqual(self.drawn(), FIGURES)
-
-    def test_bandwidth_does_without_a_bound_and_says_what_is_not_there(self) -> None:
-        write_run(self.run_folder, models=["mlp"], transports=["mpi"])
-        self.keep("allreduce.csv")
-        self.plot()
-        panel = "busbw-allreduce-over-mpi-2-ranks"
-        for words in ("memory's bound", "skipped: hierarchical"):
-            self.assertIn(f"<!-- {words}", self.svg(panel))
-        edit(self.run_folder / "allreduce.csv",
-             lambda row: {**row, "bound_busbw_gb_per_s": "", "status": "wrong" if row["algorithm"] == "naive" else row["status"]})  # fmt: skip
-        self.plot()
-        self.assertIn("wrong: naive", self.svg(panel))
-        self.assertNotIn("<!-- memory's bound", self.svg(panel))
-
-    def test_rates_of_few_decades_have_labels_between_the_powers_of_ten(self) -> None:
-        wide = [0.01, 0.1, 1.0, 10.0, 100.0]
-        for rates, labels in (((20, 90), [20, 50, 100]), ((4, 30), [5, 10, 20]), ((7.5, 7.9), [5, 10]),
-                              ((0.21, 0.22), [0.15, 0.2, 0.3]), ((0.015, 120), wide)):  # fmt: skip
-            case = {"algorithm": "ring", "transport": "mpi", "ranks": 2}
-            columns = ("seconds_median", "seconds_ci_low", "seconds_ci_high")
-            rows = [{**case, **dict.fromkeys(columns, 1), "busbw_gb_per_s": rate, "size_bytes": 1024 * (1 + place)} for place, rate in enumerate(rates)]
-            write_csv(self.run_folder, "allreduce.csv", rows)
-            (figure,) = busbw.draw(self.run_folder).values()
-            axis = figure.axes[0].yaxis
-            low, high = axis.get_view_interval()
-            self.assertEqual([round(tick, 4) for tick in axis.get_majorticklocs() if low <= tick <= high], labels, rates)
-
-    def test_fine_print_of_several_lines_stands_below_the_legend(self) -> None:
-        self.run_folder.mkdir()
-        heights = []
-        for name, fine_print in (("short", "run a"), ("long", "run a  ·  a host of many words, 2 cores  ·  " * 4)):
-            figure, _ = theme.panel("a title", 2)
-            theme.legend(figure, [theme.ideal_line()])
-            theme.save(figure, self.run_folder, name, fine_print)
-            legend, foot = figure.legends[0].get_window_extent(), figure.texts[-1].get_window_extent()
-            self.assertLess(foot.y1, legend.y0, name)
-            self.assertGreaterEqual(foot.y0, 0)
-            self.assertLessEqual(foot.x1, figure.bbox.x1)
-            self.assertLess(legend.y1, figure.axes[0].get_window_extent().y0)
-            heights.append(figure.axes[0].get_window_extent().height)
-        self.assertAlmostEqual(heights[0], heights[1], delta=1, msg="the panel paid for the fine print")
-
-    def waterfall(self) -> Axes:
-        """The panel of a run of one strategy on two ranks."""
-        (figure,) = waterfall.draw(self.run_folder).values()
-        (panel,) = figure.axes
-        return panel
-
-    def test_losses_that_cannot_be_told_from_0_are_grey_on_an_axis_from_0(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
-        edit(self.run_folder / "losses.csv", lambda row: {**row, "seconds_ci_low": "-0.1"} if row["loss"] == "transfer" else row)
-        panel = self.waterfall()
-        names = [label.get_text() for label in panel.get_yticklabels()]
-        grey = {name for name, bar in zip(names, panel.patches) if to_hex(bar.get_facecolor()) == "#b8bec6"}
-        self.assertEqual(grey, {"transfer"})
-        self.assertEqual((names[0], *names[-2:]), ("ideal H/N", "small parts", "measured"))
-        self.assertEqual(panel.get_xlim()[0], 0)
-        for words in ("means over 5 round(s)", "whisker: range of rounds", "grey: cannot be told from 0"):
-            self.assertIn(words, panel.get_xlabel())
-
-    def test_small_parts_are_one_bar_and_the_bars_end_at_what_was_measured(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
-        (account,) = losses.accounts(self.run_folder)
-        bars = self.waterfall().patches
-        measured = account.case.number("measured_seconds")
-        shown = [bar.get_width() for bar in bars]
-        self.assertAlmostEqual(sum(shown[:-1]), measured)
-        self.assertAlmostEqual(shown[-1], measured)
-        small = [seconds for loss in account.losses if abs(seconds := account.seconds(loss)) < 0.01 * measured]
-        self.assertGreater(len(small), 1)
-        self.assertAlmostEqual(shown[-2], sum(small))
-
-    def test_the_largest_loss_is_no_small_part(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
-        edit(self.run_folder / "losses.csv", lambda row: {**row, "seconds": "0.05444" if row["loss"] == "host" else "-0.02"})
-        panel = self.waterfall()
-        shown = {label.get_text(): bar.get_width() for label, bar in zip(panel.get_yticklabels(), panel.patches)}
-        self.assertAlmostEqual(shown["host"], 0.05444, msg="less than a hundredth of the epoch")
-
-    def test_a_whisker_stands_where_its_bar_does(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
-        whiskers = [line.get_xdata() for line in self.waterfall().lines if line.get_marker() == "|"]
-        batch = next(row for row in read_rows(self.run_folder, "losses.csv") if row["loss"] == "batch")
-        expected = [15 + batch.number(f"seconds_ci_{end}") for end in ("low", "high")]
-        self.assertEqual(list(whiskers[0]), expected)
-        self.assertEqual(len(whiskers), 4, "those of a bar of their own")
-
-    def test_one_round_has_no_whisker_and_nothing_grey(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
-        edit(self.run_folder / "scaling.csv", lambda row: {**row, "rounds": "1", "interval": ""})
-        edit(self.run_folder / "losses.csv", lambda row: {**row, "seconds_ci_low": "", "seconds_ci_high": ""})
-        panel = self.waterfall()
-        self.assertFalse([line for line in panel.lines if line.get_marker() == "|"])
-        self.assertNotIn("#b8bec6", [to_hex(bar.get_facecolor()) for bar in panel.patches])
-        self.assertIn("means over 1 round(s), without an interval", panel.get_xlabel())
-
-    def test_what_an_interval_is_of_is_said(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], transports=["mpi"])
-        self.keep("scaling.csv", "allreduce.csv")
-        self.plot()
-        for name, words in (("efficiency", "upright: range of rounds"), ("busbw", "upright: range of launches")):
-            self.assertIn(words, self.svg(name))
-
-    def test_a_run_without_losses_has_no_account(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"], transports=["mpi"])
-        self.plot()
-        (self.run_folder / "losses.csv").unlink()
-        self.assertIn("no waterfall figure", self.plot())
-        self.assertEqual(self.drawn(), FIGURES - {"waterfall"})
-
-    def test_rows_that_are_not_ok_are_not_drawn(self) -> None:
-        write_run(self.run_folder, models=["mlp"])
-        self.keep("scaling.csv")
-        edit(self.run_folder / "scaling.csv", lambda row: {**row, "status": "wrong"})
-        self.assertIn("no efficiency figure", self.plot())
-
-    def test_torn_last_row_is_said(self) -> None:
-        write_run(self.run_folder, models=["mlp"], ranks=[1, 2], syncs=["flat"], transports=["mpi"])
-        with open(self.run_folder / "scaling.csv", "a", encoding="utf-8") as file:
+            edit(self.folder / name, partial(emptied, columns))
+        with open(self.folder / "scaling.csv", "a", encoding="utf-8") as file:
             file.write("1,20260102T0")
         self.assertIn("scaling.csv: line", self.plot())
         self.assertEqual(self.drawn(), FIGURES)
 
-    def test_odd_texts_and_every_origin(self) -> None:
-        write_run(self.run_folder, models=["<b>&$x_1$ — \u202emodel"], ranks=[1, 2, 4])
-        places = itertools.product(("flat", "bucketed"), ("1", "2", "4"))
-        origins = dict(zip(places, ["measured", "emulated", "predicted", "quoted", "imported", ""]))
+    def test_odd_texts_every_origin_and_rows_that_are_not_ok(self) -> None:
+        write_run(self.folder, models=["<b>&$x_1$ — \u202emodel"], ranks=[1, 2, 4], transports=["mpi"])
+        origins = dict(zip(itertools.product(("flat", "bucketed"), ("1", "2", "4")), ["measured", "emulated", "predicted", "quoted", "imported", ""]))
         for name in ("scaling.csv", "losses.csv"):
-            edit(self.run_folder / name, lambda row: {**row, "origin": origins[row["gradient_sync"], row["ranks"]]})
-        (self.run_folder / "manifest.json").write_text("[]", encoding="utf-8")
+            edit(self.folder / name, lambda row: {**row, "origin": origins[row["gradient_sync"], row["ranks"]]})
+        (self.folder / "manifest.json").write_text("[]", encoding="utf-8")
         self.plot()
         self.assertEqual(self.drawn(), FIGURES)
+        self.keep("scaling.csv")
+        edit(self.folder / "scaling.csv", lambda row: {**row, "status": "wrong"})
+        self.assertIn("no efficiency figure", self.plot())
+
+    def test_one_that_is_broken_off_leaves_the_figure_before(self) -> None:
+        whole = theme.save(Figure(layout="constrained"), self.folder, "efficiency", "")
+        before = {path: path.read_bytes() for path in whole}
+
+        def half(_: Figure, path: Path, **words: object) -> None:
+            Path(path).write_bytes(b"half")
+            raise OSError("No space left on device")
+
+        with mock.patch.object(Figure, "savefig", half), self.assertRaises(OSError):
+            theme.save(Figure(layout="constrained"), self.folder, "efficiency", "")
+        self.assertEqual({path: path.read_bytes() for path in (self.folder / "figures").iterdir()}, before)
+
+    def test_no_folder_is_a_usage_error(self) -> None:
+        self.folder.rmdir()
+        self.assertIn("usage:", self.plot(code=2))
+
+    def test_fine_print_and_legend_stand_below_the_panel_which_does_not_pay(self) -> None:
+        heights = []
+        for name, fine_print in (("short", "run a"), ("long", "run a  ·  a host of many words, 2 cores  ·  " * 4)):
+            figure, (axes,) = theme.panel("a title", 2)
+            theme.ideal(axes, [1, 2], 1)
+            theme.legend(axes, ["a note"])
+            theme.save(figure, self.folder, name, fine_print)
+            legend, foot = figure.legends[0].get_window_extent(), figure.texts[-1].get_window_extent()
+            self.assertLess(foot.y1, legend.y1, name)
+            self.assertGreaterEqual(foot.y0, 0)
+            self.assertLessEqual(foot.x1, figure.bbox.x1)
+            self.assertLess(legend.y1, axes.get_window_extent().y0)
+            heights.append(axes.get_window_extent().height)
+        self.assertAlmostEqual(*heights, delta=2)
+
+    def test_long_names_leave_the_panels_their_place(self) -> None:
+        models = [f"/data/{'a_folder_within/' * 9}{name}.pt" for name in ("first", "second")]
+        syncs = [f"{name}_{'as_long_as_imports_have_them_' * 4}" for name in ("mirrored", "server")]
+        rows = scaling_rows(models, [1, 2, 4], syncs, cores=4)
+        write_csv(self.folder, "scaling.csv", rows)
+        write_csv(self.folder, "losses.csv", loss_rows(rows))
+        write_csv(self.folder, "epoch.csv", epoch_rows(models, [1, 2, 4], syncs, cores=4))
+        efficiency = scaling.draw(self.folder)
+        self.assertEqual(len(efficiency), 2, "both models have a file of their own")
+        for figure in [*efficiency.values(), *waterfall.draw(self.folder).values()]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # of axes that have no place
+                theme.put_below(figure, ["run a"])
+                figure.draw_without_rendering()
+            self.assertGreater(figure.axes[0].get_window_extent().width, 0.4 * figure.bbox.width)
+            for text in figure.legends[0].get_texts():
+                self.assertLess(text.get_window_extent().x1, figure.bbox.width, text.get_text())
 
     def test_more_series_than_colours(self) -> None:
         syncs = [f"sync_{n}" for n in range(11)]
-        write_run(
-            self.run_folder, models=["a", "b", "c", "d"], syncs=syncs, algorithms=syncs, cores=64
-        )
-        for name in ("epoch.csv", "throughput.csv"):
-            (self.run_folder / name).unlink()
-        # An account has a file of its own: those of one model are as good as of four.
-        of_a = {row["case_id"] for row in read_rows(self.run_folder, "scaling.csv") if row["model"] == "a"}
-        edit(self.run_folder / "losses.csv", lambda row: row if row["case_id"] in of_a else None)
+        write_run(self.folder, models=["a"], syncs=syncs, algorithms=syncs, transports=["mpi"], cores=64)
+        self.keep("scaling.csv", "allreduce.csv", "losses.csv")
+        edit(self.folder / "losses.csv", lambda row: row if row["ranks"] == "2" and row["gradient_sync"] < "sync_2" else None)
         self.plot()
-        self.assertEqual(self.drawn(), {"efficiency", "waterfall", "busbw", "monitor"})
+        self.assertEqual(self.drawn(), {"efficiency", "waterfall", "busbw"})
 
 
-class WithoutFiguresTest(PlotTest):
-    def test_without_matplotlib_exit_3_and_nothing_written(self) -> None:
-        write_run(self.run_folder)
-        broken = self.run_folder.parent / "modules" / "matplotlib"
-        broken.mkdir(parents=True)
-        (broken / "__init__.py").write_text(
-            "raise ImportError('no matplotlib here')\n", encoding="utf-8"
-        )
-        done = started(self.run_folder, PYTHONPATH=f"{broken.parent}:{SCRIPTS}")
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("python3-matplotlib", done.stderr)
-        self.assertFalse((self.run_folder / "figures").exists())
+class Panels(PlotCase):
+    def test_two_numbers_of_ranks_are_dots_beside_each_other_and_more_are_lines(self) -> None:
+        for ranks, linestyle in (([1, 2], "None"), ([1, 2, 4], "-")):
+            write_run(self.folder, models=["mlp"], ranks=ranks, syncs=["flat"], cores=8)
+            (figure,) = scaling.draw(self.folder).values()
+            marked = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+            self.assertEqual({line.get_linestyle() for line in marked}, {linestyle}, ranks)
+        for count in (1, 2, 5, 8, 16):
+            write_csv(self.folder, "scaling.csv", scaling_rows(["mlp"], [1, 2], [f"sync{n}" for n in range(count)], cores=2))
+            (figure,) = scaling.draw(self.folder).values()
+            left, right = figure.axes[0].get_xlim()
+            at_two = [line.get_xdata()[1] for line in figure.axes[0].lines if line.get_marker() in tuple(theme.MARKERS)]
+            self.assertEqual(len(set(at_two)), count)
+            self.assertTrue(all(left < x < right for x in at_two), (count, at_two))
 
-    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib: install python3-matplotlib")
-    def test_no_folder_is_a_usage_error(self) -> None:
-        done = plot(self.run_folder)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("usage:", done.stderr)
+    def test_a_legend_names_what_is_drawn_alone_and_the_upright(self) -> None:
+        rows = scaling_rows(["mlp"], [1, 2, 4], ["flat", "bucketed"], cores=4)
+        empty = [{**row, "efficiency": ""} for row in rows if row["gradient_sync"] == "bucketed"]
+        write_csv(self.folder, "scaling.csv", [*(row for row in rows if row["gradient_sync"] == "flat"), *empty])
+        (figure,) = scaling.draw(self.folder).values()
+        legend = figure.legends[0]
+        self.assertEqual([text.get_text() for text in legend.get_texts()], ["ideal", "flat"])
+        self.assertIn("upright: range of rounds\nideal: H/N, H = 30.0 s an epoch", legend.get_title().get_text())
+
+    def test_published_series_are_crosses_with_their_source(self) -> None:
+        write_run(self.folder, models=["mnist_cnn"])
+        self.keep("scaling.csv")
+        said = self.plot("--published", "tf_k80_p2_8xlarge_resnet50,mlperf_h100_resnet50")
+        self.assertIn("relative to 8", self.texts("efficiency"))
+        self.assertIn("tf_k80_p2_8xlarge_resnet50: of ResNet-50, and this run trained mnist_cnn", said)
+        self.assertIn("busbw_h200: it has no efficiency on one device, so no cross", self.plot("--published", "busbw_h200"))
+        self.assertNotIn("quoted", self.texts("efficiency"))
+        self.assertIn("no published series 'k80'", self.plot("--published", "k80", code=2))
+
+    def test_batches_are_drawn_where_several_were_measured(self) -> None:
+        rows = [{**row, "dtype": dtype, "memory_format": "contiguous", "step": "eager", "batch": batch, "images_per_s": batch * 10}
+                for row in throughput_rows(["mlp"], [1], 4) for dtype in ("float", "bfloat16") for batch in (32, 64, 800)]  # fmt: skip
+        write_csv(self.folder, "throughput.csv", rows)
+        self.plot()
+        self.assertEqual(self.drawn(), {"batches"})
+        for words in ("mlp on cpu", "bfloat16", "float", "800"):
+            self.assertIn(words, self.texts("batches"))
+
+    def test_monitor_has_lanes_for_what_was_seen(self) -> None:
+        write_csv(self.folder, "monitor.csv", monitor.rows_of([1, 2], hosts=2, gpus=2))
+        self.plot()
+        for host in ("host0", "host1"):
+            for words in (f"What {host} did", "CPU, %", "disk, MB/s", "GPU power, W", "GPU 1"):
+                self.assertIn(words, self.texts(f"monitor-what-{host}-did"))
+        idle = dict.fromkeys(("disk_read_bytes_per_s", "disk_write_bytes_per_s"), "20000")
+        edit(self.folder / "monitor.csv", lambda row: None if row["gpu"] else {**row, **idle})
+        self.plot()
+        for words in ("GPU", "disk"):
+            self.assertNotIn(words, self.texts("monitor-what-host0-did"))
+
+    def test_bandwidth_does_without_a_bound_and_says_what_is_not_there(self) -> None:
+        write_run(self.folder, models=["mlp"], transports=["mpi"])
+        self.keep("allreduce.csv")
+        wrong = {"bound_busbw_gb_per_s": "", "status": "wrong"}
+        for words, bound in (("skipped: hierarchical", True), ("wrong: naive", False)):
+            figure = busbw.draw(self.folder)["busbw-allreduce-over-mpi-2-ranks"]
+            names = [text.get_text() for text in figure.legends[0].get_texts()]
+            self.assertEqual("memory's bound" in names, bound)
+            self.assertIn(words, figure.legends[0].get_title().get_text())
+            self.assertIn("upright: range of launches", figure.legends[0].get_title().get_text())
+            edit(self.folder / "allreduce.csv", lambda row: {**row, **wrong} if row["algorithm"] == "naive" else {**row, "bound_busbw_gb_per_s": ""})
+
+
+class Waterfalls(PlotCase):
+    def setUp(self) -> None:
+        super().setUp()
+        write_run(self.folder, models=["mlp"], ranks=[1, 2], syncs=["flat"])
+
+    def waterfall(self) -> Axes:
+        """The panel of a run of one strategy on two ranks."""
+        (figure,) = waterfall.draw(self.folder).values()
+        return figure.axes[0]
+
+    def test_losses_that_cannot_be_told_from_0_are_grey_on_an_axis_from_0(self) -> None:
+        edit(self.folder / "losses.csv", lambda row: {**row, "seconds_ci_low": "-0.1"} if row["loss"] == "transfer" else row)
+        panel = self.waterfall()
+        names = [label.get_text() for label in panel.get_yticklabels()]
+        grey = {name for name, bar in zip(names, panel.patches) if to_hex(bar.get_facecolor()) == theme.NEUTRAL}
+        self.assertEqual(grey, {"transfer"})
+        self.assertEqual((names[0], *names[-2:]), ("ideal H/N", "small parts", "measured"))
+        self.assertEqual(panel.get_xlim()[0], 0)
+        note = panel.figure.legends[0].get_title().get_text().replace("\n", " ")
+        self.assertIn("means over 5 round(s); whisker: range of rounds; grey: cannot be told from 0", note)
+
+    def test_the_bars_end_at_what_was_measured_with_the_largest_loss_by_itself(self) -> None:
+        edit(self.folder / "losses.csv", lambda row: {**row, "seconds": "0.05444" if row["loss"] == "host" else "-0.02"})
+        panel = self.waterfall()
+        (account,) = losses.accounts(self.folder)
+        measured = account.case.number("measured_seconds")
+        shown = {label.get_text(): bar.get_width() for label, bar in zip(panel.get_yticklabels(), panel.patches)}
+        self.assertAlmostEqual(sum(shown.values()), 2 * measured)
+        self.assertAlmostEqual(shown["measured"], measured)
+        self.assertAlmostEqual(shown["host"], 0.05444, msg="less than a hundredth of the epoch")
+
+    def test_one_round_has_nothing_grey(self) -> None:
+        edit(self.folder / "scaling.csv", lambda row: {**row, "rounds": "1", "interval": ""})
+        edit(self.folder / "losses.csv", lambda row: {**row, "seconds_ci_low": "", "seconds_ci_high": ""})
+        panel = self.waterfall()
+        self.assertNotIn(theme.NEUTRAL, [to_hex(bar.get_facecolor()) for bar in panel.patches])
+        self.assertIn("over 1 round(s), without an interval", panel.figure.legends[0].get_title().get_text().replace("\n", " "))
 
     def test_losses_of_the_fixture_sum_to_what_was_measured(self) -> None:
-        write_run(self.run_folder)
-        accounts = losses.accounts(self.run_folder)
-        self.assertEqual(len(accounts), 8)
-        for account in accounts:
+        for account in losses.accounts(self.folder):
             parts = sum(account.seconds(loss) for loss in account.losses)
             self.assertAlmostEqual(account.case.number("ideal_seconds") + parts, account.case.number("measured_seconds"))
 
-    def test_fixture_has_the_columns_of_the_documentation(self) -> None:
-        documented = (SCRIPTS.parent / "results" / "README.md").read_text(encoding="utf-8")
+
+class Costs(PlotCase):
+    def plotted(self, *rows: dict[str, Any]) -> str:
+        price = {"usd_per_hour": 12.24, "currency": "usd", "price_date": "2026-07-20", "price_source": "list"}
+        instances = [{"name": "p3.8xlarge", **price}, {"name": "g2.2xlarge", **price, "price_source": "given by the user"}]
+        document = {"runs": [{"letter": "A", "run_id": "on_p3"}], "instances": instances, "costs": rows}
+        (self.folder / "compare.json").write_text(json.dumps(document), encoding="utf-8")
+        return self.plot()
+
+    def row(self, instance: str, ranks: int, seconds: float, usd: float, **cells: object) -> dict[str, object]:
+        return {"origin": "measured", "status": "ok", "instance": instance, "workload": "resnet20 cifar strong", "ranks": ranks,
+                "seconds": seconds, "usd": usd, "best": "yes", **cells}  # fmt: skip
+
+    def test_draws_each_instance_with_its_price_and_a_line_where_there_is_one(self) -> None:
+        four, other = self.row("p3.8xlarge", 4, 28, 0.1), self.row("g2.2xlarge", 1, 640, 0.05, origin="imported")
+        part = self.row("p3.8xlarge", 1, 100, 0.3, seconds_ci_low=98, seconds_ci_high=103, best="part")
+        self.plotted(part, four, other, self.row("p2.xlarge", 1, 300, 0.2, origin="quoted", best="no"),
+                     {**four, "status": "failed", "seconds": None, "usd": None})  # fmt: skip
+        texts = self.texts("cost")
+        for text in ("p2.xlarge (quoted)", "p3.8xlarge: 12.24 usd/h, 2026-07-20", "g2.2xlarge (imported): 12.24 usd/h, 2026-07-20, given by",
+                     "interval over launches", "minutes", "A: on_p3", "a part of an instance, billed whole", "N=4"):  # fmt: skip
+            self.assertIn(text, texts)
+        self.assertNotIn("nothing of that origin is both", texts)
+        self.plotted(four, self.row("p3.8xlarge", 2, 60, 0.05), {**other, "workload": "mlp steps"})
+        self.assertEqual(self.files(), {"cost-resnet20-cifar-strong", "cost-mlp-steps"})
+        self.assertIn("nothing of that origin is both", self.texts("cost-resnet20-cifar-strong"))
+
+    def test_nothing_with_a_cost_is_said_and_an_older_figure_goes(self) -> None:
+        self.plotted(self.row("p3.8xlarge", 4, 28, 0.1))
+        self.assertIn("nothing with a cost", self.plotted())
+        self.assertEqual(self.files(), set())
+
+    def test_an_interval_lies_within_the_axes(self) -> None:
+        self.plotted(self.row("p3.8xlarge", 4, 2800, 0.1), self.row("g2.2xlarge", 1, 640, 0.12, seconds_ci_low=20, seconds_ci_high=9000))
+        (figure,) = cost.draw(self.folder)[0].values()
+        low, high = figure.axes[0].get_ylim()
+        self.assertLess(low * 60, 20)
+        self.assertGreater(high * 60, 9000)
+
+
+class Predictions(PlotCase):
+    def rows_of(self, case_id: str, **more: object) -> list[dict[str, object]]:
+        case = {"case_id": case_id, "model": "mlp", "gradient_sync": "mirrored", "scaling": "weak", "efficiency": 0.9,
+                "efficiency_low": 0.85, "efficiency_high": 0.95, "network": "model", **more}  # fmt: skip
+        return [{**case, "kind": "held_out", "ranks": 4, "error": 0.02, "measured_efficiency": 0.88}, {**case, "kind": "forecast", "ranks": 16}]
+
+    def drawn_of(self, rows: list[dict[str, object]]) -> tuple[Figure, str]:
+        write_csv(self.folder, "prediction.csv", rows)
+        figures, fine_print = prediction.draw(self.folder)
+        return figures["prediction"], fine_print
+
+    def test_bands_links_and_errors_are_named_where_there_are_some(self) -> None:
+        figure, fine_print = self.drawn_of(self.rows_of("a"))
+        self.assertTrue(fine_print.endswith("predicted, with 95 % by the errors of each measured N left out"))
+        self.assertEqual(figure.legends[0].get_title().get_text(), "mirrored: N = 4 held out, step +2.0\u00a0%")
+        self.assertTrue(self.drawn_of(self.rows_of("a", efficiency_low=""))[1].endswith("predicted"))
+        self.assertTrue(self.drawn_of(self.rows_of("a", network="25gbit,10us"))[1].endswith("predicted for a link of 25gbit,10us"))
+        self.plot()
+        self.assertEqual(self.files(), {"prediction"})
+
+    def test_trainings_that_no_word_tells_apart_are_lines_of_their_own(self) -> None:
+        figure = self.drawn_of(self.rows_of("ab") + self.rows_of("cd"))[0]
+        names = [text.get_text() for text in figure.legends[0].get_texts()]
+        self.assertLessEqual({"mirrored · case ab", "mirrored · case cd (predicted)"}, set(names))
+        self.assertEqual([list(line.get_xdata()) for line in figure.axes[0].lines].count([4, 16]), 2)
+
+
+class Fixture(unittest.TestCase):
+    def test_it_has_the_columns_of_the_documentation(self) -> None:
+        documented = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
         for name, columns in COLUMNS.items():
             for column in columns.split():
                 self.assertIn(f"`{column}`", documented, name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Efficiency against the number of ranks as it was measured (solid) and as it is predicted (hollow and
-# dashed, with its band), one panel for each workload; the largest measured N was held out of what is
-# said of the measured ones. All numbers are cells of prediction.csv.
+# Efficiency against the number of ranks as it was measured (solid) and as it is predicted (hollow and dashed, with its
+# band), a figure for each workload; the largest measured N was held out of what is said of the measured ones. All
+# numbers are cells of prediction.csv.
 from __future__ import annotations
 
 import math
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from scalebench.cases import by_workload, short_names
 from scalebench.figures import theme
+from scalebench.numbers import percent
 from scalebench.rows import Row, grouped, read_rows, usable
 
 SERIES = ("gradient_sync", "twin")
@@ -20,93 +20,46 @@ BAND = ", with 95 % by the errors of each measured N left out"
 
 
 def draw(folder: Path) -> tuple[dict[str, Figure], str]:
-    """The figure and its fine print."""
+    """The figures and their fine print."""
     rows = usable(read_rows(folder, "prediction.csv"))
     if not rows:
         raise theme.NothingToDraw("prediction.csv has no prediction")
-    tell_apart(rows)
-    names = short_names(list(grouped(rows, SERIES)), SERIES)
-    marks = theme.marks(list(names.values()))
     facets = by_workload(rows)
-    figure, drawn = theme.panels(len(facets), width=5.4, height=3.3)
-    for (title, facet), axes in zip(facets.items(), drawn):
-        axes.set_title(title)
+    for facet in facets.values():  # trainings that all other words leave alike, as two [[epoch]] that differ in their images
+        for group in grouped(facet, SERIES[:1]).values():
+            if len({row["case_id"] for row in group}) > 1:
+                for row in group:
+                    row["twin"] = f"case {row['case_id']}"
+    names = short_names(list(grouped(rows, SERIES)), SERIES)
+    marks = theme.marks(names.values())
+    figures = {}
+    for name, (title, facet) in zip(theme.names_of("prediction", list(facets)), facets.items()):
+        figures[name], (axes,) = theme.panel(title, 3.1)
         draw_panel(axes, facet, names, marks)
     links = sorted({row["network"] for row in rows if row["network"] not in ("measured", "model")})
     band = BAND if any(row["efficiency_low"] for row in rows) else ""
     words = [rows[0]["run_id"], f"hollow and dashed: predicted{band}"]
-    return {"prediction": figure}, "  ·  ".join([*words, *(f"predicted for a link of {link}" for link in links)])
+    return figures, "  ·  ".join([*words, *(f"predicted for a link of {link}" for link in links)])
 
 
-def tell_apart(rows: list[Row]) -> None:
-    """The cell `twin` of what all other words leave alike, as two [[epoch]] that differ in their images: its case."""
-    for facet in by_workload(rows).values():
-        for group in grouped(facet, SERIES[:-1]).values():
-            if len({row["case_id"] for row in group}) > 1:
-                for row in group:
-                    row["twin"] = f"case {row['case_id']}"
-
-
-def draw_panel(
-    axes: Axes,
-    rows: list[Row],
-    names: dict[tuple[str, ...], str],
-    marks: dict[str, tuple[str, str]],
-) -> None:
-    ranks = sorted({1, *(row.integer("ranks") for row in rows)})
-    theme.ranks_axis(axes, ranks)
-    axes.plot(ranks, [1.0] * len(ranks), color=theme.MUTED, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=2)
-    labels = [(float(ranks[-1]), 1.0, "ideal: 100 %", theme.MUTED)]
-    top = 1.0
-    errors: list[str] = []
-    for key, series in grouped(rows, SERIES).items():
-        color, marker = marks[names[key]]
-        checks = by_ranks(series, "fitted", "held_out")
-        draw_measured(axes, checks, theme.Mark(color, marker, "measured"))
-        predicted = [*checks, *by_ranks(series, "forecast")]
-        end = draw_predicted(axes, predicted, theme.Mark(color, marker, "predicted"))
-        labels.append((*end, names[key], color))
-        top = max(top, *(highest(row) for row in predicted))
-        errors += [error_of(row, names[key]) for row in checks if row["kind"] == "held_out"]
+def draw_panel(axes: Axes, rows: list[Row], names: dict[tuple[str, ...], str], marks: dict[str, tuple[str, str]]) -> None:
+    theme.ideal(axes, theme.ranks_axis(axes, [1, *(row.integer("ranks") for row in rows)]), 1.0)
+    cells = [row.number(name) for row in rows for name in ("efficiency", "efficiency_high", "measured_efficiency")]
+    theme.efficiency_axis(axes, max([1.0, *(cell for cell in cells if not math.isnan(cell))]))
     axes.set_xlabel("ranks N")
-    axes.set_ylabel("efficiency  E = S/N")
-    axes.set_ylim(0, top * 1.08)
-    axes.yaxis.set_major_locator(MultipleLocator(0.25 if top < 1.6 else 0.5))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
-    theme.note(axes, "\n".join(errors))
-    theme.label_lines(axes, labels)
-
-
-def error_of(row: Row, name: str) -> str:
-    return f"{name}: N = {row['ranks']} held out, step {100 * row.number('error'):+.1f} %"
-
-
-def by_ranks(rows: list[Row], *kinds: str) -> list[Row]:
-    return sorted((row for row in rows if row["kind"] in kinds), key=lambda row: row.integer("ranks"))
-
-
-def highest(row: Row) -> float:
-    cells = [row.number(name) for name in ("efficiency", "efficiency_high", "measured_efficiency")]
-    return max((cell for cell in cells if not math.isnan(cell)), default=0.0)
-
-
-def draw_measured(axes: Axes, checks: list[Row], mark: theme.Mark) -> None:
-    """From one rank, which is what the others are measured against."""
-    if checks:
-        points = [(row.integer("ranks"), row.number("measured_efficiency")) for row in checks]
-        axes.plot(*zip((1, 1.0), *points), **mark.line())
-
-
-def draw_predicted(axes: Axes, rows: list[Row], mark: theme.Mark) -> tuple[float, float]:
-    """Through all N in order, each once: of a measured N what was said before its time was known.
-    Returns where the line ends."""
-    rows = sorted({row.integer("ranks"): row for row in reversed(rows)}.values(),
-                  key=lambda row: row.integer("ranks"))  # fmt: skip
-    ranks = [row.integer("ranks") for row in rows]
-    values = [row.number("efficiency") for row in rows]
-    low = [row.number("efficiency_low") for row in rows]
-    high = [row.number("efficiency_high") for row in rows]
-    axes.fill_between(ranks, low, high, color=mark.color, alpha=0.15, linewidth=0, zorder=1)
-    # Around what was measured, not over it.
-    axes.plot(ranks, values, **(mark.line() | {"markersize": 8, "markerfacecolor": "none", "zorder": 4}))
-    return float(ranks[-1]), values[-1]
+    errors = []
+    for key, series in grouped(rows, SERIES).items():
+        name, series = names[key], sorted(series, key=lambda row: row.integer("ranks"))
+        measured = [row for row in series if row["kind"] in ("fitted", "held_out")]
+        points = [(1, 1.0), *((row.integer("ranks"), row.number("measured_efficiency")) for row in measured)]
+        axes.plot(*zip(*points), **theme.Mark(*marks[name], "measured").line(), label=name)
+        # Each N once: of a measured one what was said before its time was known.
+        once = {row.integer("ranks"): row for row in [*(row for row in series if row not in measured), *measured]}
+        ranks, of_n = zip(*sorted(once.items()))
+        value, low, high = ([row.number(f"efficiency{end}") for row in of_n] for end in ("", "_low", "_high"))
+        axes.fill_between(ranks, low, high, color=marks[name][0], alpha=0.15, linewidth=0, zorder=1)
+        # Around what was measured, not over it.
+        style = theme.Mark(*marks[name], "predicted").line() | {"markersize": 8, "markerfacecolor": "none", "zorder": 4}
+        axes.plot(ranks, value, **style, label=f"{name} (predicted)")
+        errors += [f"{name}: N = {row['ranks']} held out, step {percent(row.number('error'), plus=True)}" for row in series if row["kind"] == "held_out"]
+    theme.legend(axes, errors)

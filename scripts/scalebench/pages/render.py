@@ -85,7 +85,7 @@ def section(
     kept, once = [], []
     for place, column in enumerate(columns):
         values = {str(row[place]) for row in every}
-        if column.always or len(values) > 1 or (len(every) == 1 and column.css and values != {""}):
+        if values != {""} and (column.always or len(values) > 1 or (len(every) == 1 and column.css)):
             kept.append(place)
         elif values - {""}:
             once.append(f"{column.head} {values.pop()}")
