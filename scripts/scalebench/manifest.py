@@ -9,24 +9,21 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from scalebench import Refused
 from scalebench.rows import say
-
-
-class Unreadable(Exception):
-    """Why a manifest.json that is there cannot be read."""
 
 
 class Manifest:
     def __init__(self, run: Path, strict: bool = False) -> None:
-        """One that is missing reads as empty, and so does one that cannot be read, unless `strict`: then Unreadable
+        """One that is missing reads as empty, and so does one that cannot be read, unless `strict`: then Refused
         is raised."""
         self._content: dict[str, Any] = {}
         self.sha256 = ""
         try:
             self._content, self.sha256 = read(run / "manifest.json")
-        except (OSError, Unreadable) as error:
+        except (OSError, Refused) as error:
             if strict and not isinstance(error, FileNotFoundError):
-                raise Unreadable(f"manifest.json: {error}") from error
+                raise Refused(f"manifest.json: {error}") from error
             say(f"manifest.json: {error}: going on without it")
 
     def text(self, *path: str) -> str:
@@ -74,14 +71,14 @@ class Manifest:
 
 
 def read(path: Path) -> tuple[dict[str, Any], str]:
-    """The object in the file, and the SHA-256 of all its bytes. Raises OSError, Unreadable."""
+    """The object in the file, and the SHA-256 of all its bytes. Raises OSError, Refused."""
     raw = path.read_bytes()
     try:
         content = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"not the JSON object that a run has there: {error}") from error
+        raise Refused(f"not the JSON object that a run has there: {error}") from error
     if not isinstance(content, dict):
-        raise Unreadable(f"not the JSON object that a run has there, but of type {type(content).__name__}")
+        raise Refused(f"not the JSON object that a run has there, but of type {type(content).__name__}")
     return content, hashlib.sha256(raw).hexdigest()
 
 

@@ -7,14 +7,11 @@ import csv
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scalebench import Refused
 from scalebench.rows import Row
 
 # Beside scripts/ in the sources, and where `cmake --install` puts both.
 SHIPPED = Path(__file__).resolve().parents[2] / "configs" / "published.csv"
-
-
-class UnknownSeries(Exception):
-    """A name that the file does not have."""
 
 
 @dataclass
@@ -49,30 +46,16 @@ class Series:
         return "" if bases <= {"1"} else f", relative to {min(bases)}"
 
 
-def published_option(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The other arguments, and the names after --published."""
-    others, names = [], []
-    words = iter(arguments)
-    for word in words:
-        if word == "--published":
-            names += next(words, "").split(",")
-        elif word.startswith("--published="):
-            names += word.partition("=")[2].split(",")
-        else:
-            others.append(word)
-    return others, names
-
-
 def read_published() -> list[Row]:
     with open(SHIPPED, encoding="utf-8", newline="") as file:
         return [Row(row) for row in csv.DictReader(file)]
 
 
 def series_of(names: list[str]) -> list[Series]:
-    """The series in the order of `names`. Raises UnknownSeries, with the names that there are."""
+    """The series in the order of `names`. Raises Refused, with the names that there are."""
     rows = read_published()
     known = list(dict.fromkeys(row["name"] for row in rows))
     for name in names:
         if name not in known:
-            raise UnknownSeries(f"no published series '{name}' in {SHIPPED}; valid: {', '.join(known)}")
+            raise Refused(f"no published series '{name}' in {SHIPPED}; valid: {', '.join(known)}")
     return [Series(name, [row for row in rows if row["name"] == name]) for name in names]

@@ -54,37 +54,18 @@ def unescaped(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(FORMULA_STARTS) else cell
 
 
-class Lines:
-    """The lines of a file without NUL, which the csv module refuses. Few have an apostrophe, and only
-    those need a look at every cell."""
-
-    def __init__(self, file: Iterable[str]) -> None:
-        self.file = file
-        self.apostrophe = False
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self.file:
-            self.apostrophe = self.apostrophe or "'" in line
-            yield line.replace("\0", "")
-
-
 def each_row(run: Path, name: str) -> Iterator[Row]:
     """The rows of one file as they are read; none when it is missing. A torn row is left out and
     reported."""
     try:
         with open(run / name, encoding="utf-8", errors="replace", newline="") as file:
-            text = Lines(file)
-            reader = csv.reader(text)
+            reader = csv.reader(line.replace("\0", "") for line in file)  # which the csv module refuses
             columns = next(reader, [])
             for cells in reader:
                 if len(cells) != len(columns):
-                    say(
-                        f"{name}: line {reader.line_num} has {len(cells)} cells, not {len(columns)}: left out"
-                    )
+                    say(f"{name}: line {reader.line_num} has {len(cells)} cells, not {len(columns)}: left out")
                     continue
-                row = Row(zip(columns, map(unescaped, cells) if text.apostrophe else cells))
-                text.apostrophe = False
-                yield row
+                yield Row(zip(columns, map(unescaped, cells) if any(cell[:1] == "'" for cell in cells) else cells))
     except FileNotFoundError:
         return
     except (OSError, csv.Error) as error:

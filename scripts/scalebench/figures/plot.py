@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# plot FOLDER draws figures/*.png and *.svg from the files of a run, of a comparison (compare.json) or of
-# a prediction (prediction.csv), and computes nothing that they should hold. A figure without rows is left
-# out with a line on stderr. With --published NAME[,NAME...] efficiency has these series of
-# configs/published.csv as crosses. A figure has one panel and a file each.
-# Exit: 0 done, 2 usage or a folder that cannot be written.
+# plot FOLDER draws figures/*.png and *.svg from the files of a run, of a comparison (compare.json) or of a prediction
+# (prediction.csv), and computes nothing that they should hold. A figure without rows is left out with a line on stderr.
+# With published series efficiency has these as crosses. A figure has one panel and a file each.
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,41 +11,28 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
-from scalebench.figures import busbw, cost, monitor, prediction, scaling, theme, throughput, waterfall
+from scalebench import Refused
+from scalebench.figures import batches, busbw, cost, monitor, prediction, scaling, theme, waterfall
 from scalebench.manifest import Manifest
-from scalebench.published import Series, UnknownSeries, published_option, series_of
+from scalebench.published import Series, series_of
 from scalebench.rows import say
 
 Drawn = tuple[dict[str, Figure], str]  # figures by the name of their file, and their fine print
 
 
-def main(arguments: list[str]) -> int:
-    try:
-        arguments, names = published_option(arguments)
-        series = series_of(names) if names else []
-    except UnknownSeries as error:
-        say(f"plot: {error}")
-        return 2
-    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
-        say(
-            "usage: scripts/python -m scalebench plot results/RUN [--published NAME,...] "
-            "(a folder with the files of one run, of scalebench compare --out, or of scalebench predict)"
-        )
-        return 2
-    folder = Path(arguments[0]).resolve()
-    try:
-        with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
-            for name, draw in figures_of(folder, series).items():
-                try:
-                    theme.remove(folder, name)
-                    drawn, fine_print = draw(folder)
-                    for file, figure in drawn.items():
-                        print(*theme.save(figure, folder, file, fine_print), sep="\n")
-                except theme.NothingToDraw as reason:
-                    say(f"plot: no {name} figure: {reason}")
-    except OSError as error:
-        say(f"plot: {error.filename or folder}: {error.strerror}: copy the folder to where you may write")
-        return 2
+def main(folder: Path, published: list[str]) -> int:
+    if not folder.is_dir():
+        raise Refused(f"{folder}: no folder")
+    folder, series = folder.resolve(), series_of(published)
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **theme.STYLE, "backend": "agg"}):
+        for name, draw in figures_of(folder, series).items():
+            try:
+                theme.remove(folder, name)
+                drawn, fine_print = draw(folder)
+                for file, figure in drawn.items():
+                    print(*theme.save(figure, folder, file, fine_print), sep="\n")
+            except theme.NothingToDraw as reason:
+                say(f"plot: no {name} figure: {reason}")
     return 0
 
 
@@ -61,8 +46,7 @@ def figures_of(folder: Path, series: list[Series]) -> dict[str, Callable[[Path],
     of_run = {
         "efficiency": partial(scaling.draw, published=series),
         "waterfall": waterfall.draw,
-        "throughput": throughput.draw,
-        "batches": throughput.draw_batches,
+        "batches": batches.draw,
         "busbw": busbw.draw,
         "monitor": monitor.draw,
     }

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scalebench import Refused
 from scalebench.manifest import as_text, as_typed
 from scalebench.numbers import duration, three_digits, usd
 from scalebench.pages.panels import figures_of
@@ -18,12 +18,6 @@ from scalebench.rows import Row, grouped, read_rows
 
 CAPTION = "Time against cost. Down is faster, left is cheaper; what is quoted is a cross. N: GPUs (or CPU ranks) in use."
 BEST = "Best: nothing else here is as fast and as cheap. An instance is rented whole: a part of one is billed as the whole, and enters no decision."
-# Of a source as catalogs have it, the part about the price: 'price: WHERE; network: ...'.
-PRICE_SOURCE = re.compile(r"price[^:=]*[:=]\s*((?:\([^)]*\)|[^;(])+)")
-
-
-class NoComparison(Exception):
-    """The folder holds none."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +46,9 @@ def read_comparison(folder: Path) -> Comparison:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise NoComparison(f"{path}: {error}") from error
+        raise Refused(f"{path}: {error}") from error
     if not isinstance(document, dict):
-        raise NoComparison(f"{path}: not an object")
+        raise Refused(f"{path}: not an object")
     return Comparison(folder, document, read_rows(folder, "compare.csv"))
 
 
@@ -62,12 +56,12 @@ def written(found: Comparison) -> dict[str, str]:
     """report.html and report.md"""
     said = found.document.get("answers")
     *open_ones, answer = [as_text(line) for line in said] if isinstance(said, list) and said else [""]
-    sources = dict.fromkeys(price_source(row) for row in found.records("instances") if row["price_source"])
+    sources = dict.fromkeys(row["price_source"] for row in found.records("instances") if row["price_source"])
     words = {
         "title": found.title(), "answer": answer, "open_ones": open_ones, "exit_code": found.document.get("exit_code"),
         "figures": figures_of(found.folder, {"cost": CAPTION}), "costs": sections([costs(found)]), "prices": sections([prices(found, list(sources))]),
         "notes": [f"[{place}] {source}" for place, source in enumerate(sources, 1)],
-        "sections": sections([pairs(found), *cells(found), origins(found)]), "meanings": meanings(found),
+        "sections": sections([*cells(found), origins(found)]), "meanings": meanings(found),
         "command": as_typed(found.document.get("command")),
     }  # fmt: skip
     return {f"report.{kind}": render(f"comparison.{kind}.j2", **words) for kind in ("html", "md")}
@@ -101,36 +95,14 @@ def known_by(row: Row) -> str:
     return f"{row['origin']}, {launches} launch{'es' if launches != '1' else ''}" if launches else row["origin"]
 
 
-def prices(found: Comparison, sources: list[str]) -> Section:
+def prices(found: Comparison, sources: list[str]) -> Section | None:
     columns = [
         text("type", lambda row: row["name"], always=True),
         Column("an hour", lambda row: f"{row['usd_per_hour']} {row['currency']}" if row["usd_per_hour"] else "not known", always=True),
         text("of", lambda row: row["price_date"], always=True),
-        text("source", lambda row: f"[{sources.index(price_source(row)) + 1}]" if row["price_source"] else "", always=True),
+        text("source", lambda row: f"[{sources.index(row['price_source']) + 1}]" if row["price_source"] else "", always=True),
     ]
     return section("Prices", columns, {"": found.records("instances")}, "compare.json")
-
-
-def price_source(row: Row) -> str:
-    """Where the price was read, without where all else about the type was."""
-    match = PRICE_SOURCE.match(row["price_source"])
-    return match[1].strip() if match else row["price_source"]
-
-
-def pairs(found: Comparison) -> Section | None:
-    """Of three or more instance types each with each."""
-    listed = [one for one in found.document.get("decisions") or [] if isinstance(one, dict)]
-    if len({str(one.get(side)) for one in listed for side in ("instance_a", "instance_b")}) < 3:
-        return None
-    columns = [
-        text("A", lambda one: as_text(one.get("instance_a")), always=True),
-        text("B", lambda one: as_text(one.get("instance_b")), always=True),
-        # Above 1 where A is better.
-        Column("time, B over A", lambda one: with_ends(as_row(one.get("time")), "ratio", three_digits, "_low", "_high"), always=True),
-        Column("cost, B over A", lambda one: with_ends(as_row(one.get("usd")), "ratio", three_digits, "_low", "_high"), always=True),
-        text("workload", lambda one: as_text(one.get("workload"))),
-    ]
-    return section("Each pair of types", columns, {"": listed}, "compare.json")
 
 
 def cells(found: Comparison) -> list[Section]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fixtures.files import write_csv
 from fixtures.page import Page
-from scalebench.pages.report import main
+from scalebench.__main__ import main
 
 SENTENCE = "p3.8xlarge: 31x faster and 39 % cheaper an epoch (imported, 3 launches, price of 2026-07-20)."
 UNKNOWN = "Not known: how much the times of p3.8xlarge vary."
@@ -48,7 +48,7 @@ class CompareReportTest(unittest.TestCase):
         (self.folder / "compare.json").write_text(json.dumps(self.document), encoding="utf-8")
         said = io.StringIO()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-            return main([str(self.folder)]), said.getvalue()
+            return main(["report", str(self.folder)]), said.getvalue()
 
     def both(self) -> tuple[Page, str]:
         code, said = self.made()
@@ -74,30 +74,19 @@ class CompareReportTest(unittest.TestCase):
     def test_the_winner_of_three_types_stands_on_the_page(self) -> None:
         winner = "p3.8xlarge is the cheapest of 3 types, 39 % cheaper than g2.2xlarge; none is told to be the fastest."
         self.document["answers"] = [winner]
-        odds = {"ratio": 1.634, "ratio_low": 1.611, "ratio_high": 1.641, "verdict": "SLOWER"}
-        self.document["decisions"] = [{"instance_a": "p3.8xlarge", "instance_b": other, "time": odds, "usd": {**odds, "ratio_low": None}}
-                                      for other in ("g2.2xlarge", "g2.8xlarge")]  # fmt: skip
         self.document["costs"] = COSTS
         page, markdown = self.both()
         self.assertIn(winner, page.text())
         self.assertIn(f"**{winner}**", markdown)
-        self.assertIn("| p3.8xlarge | g2.8xlarge | 1.63 \\[1.61, 1.64\\] | 1.63 |", markdown)
-        self.assertIn("Each pair of types", page.text())
 
-    def test_a_price_has_its_own_source_and_names_it_once(self) -> None:
-        long = "price: o/list@1d92 a/zz.go (its header: made, by: x; 2026) (still priced); network: w.go; 15.7 TF: sheet"
-        odd = [{"price_source": long}, {"price_source": long}, {"price_source": "given by the user", "usd_per_hour": 4},
-               {"price_source": "price = one 1.52 + 4*2.48: file.go (n1 1.52) and more; 120 GB", "usd_per_hour": None}]  # fmt: skip
+    def test_a_source_of_prices_is_named_once(self) -> None:
+        odd = [{}, {}, {"price_source": "given by the user", "usd_per_hour": 4}, {"price_source": "file.go", "usd_per_hour": None}]
         self.document["instances"] = [{"name": f"type{place}", **PRICE, **cells} for place, cells in enumerate(odd)]
         page, markdown = self.both()
         for text in (page.text(), markdown.replace("\\", "")):
-            prices = text[text.index("Prices") : text.index("Where the numbers")].replace("<!-- -->", "")
-            self.assertEqual(prices.count("[1] o/list@1d92 a/zz.go (its header: made, by: x; 2026) (still priced)"), 1)
-            self.assertIn("[2] given by the user", prices)
-            self.assertIn("[3] one 1.52 + 4*2.48: file.go (n1 1.52) and more", prices)
-            self.assertIn("not known", prices)
-            for unwanted in ("w.go", "sheet", "120 GB"):
-                self.assertNotIn(unwanted, prices)
+            prices = text[text.index("Prices") : text.index("Where the numbers")]
+            for words in ("[1] price: a list", "[2] given by the user", "[3] file.go", "not known"):
+                self.assertEqual(prices.count(words), 1)
 
     def test_small_costs_are_no_powers_of_ten(self) -> None:
         self.document["costs"] = [cost("p3.8xlarge", 4, 0.2, 7.161e-4)]

@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from scalebench import intervals, losses
+from scalebench import Refused, intervals, losses
 from scalebench.cases import apart, how, workload
-from scalebench.manifest import Manifest, Unreadable, read
+from scalebench.manifest import Manifest, read
 from scalebench.numbers import five_digits, percent, three_digits
 from scalebench.pages import tables
 from scalebench.pages.failures import FILES, failures, unsuccessful
@@ -27,7 +27,6 @@ FIGURES = {
     "efficiency": "Efficiency against the number of ranks.",
     "waterfall": "From the ideal to the measured epoch: what was lost to what, means over ranks and rounds. Small parts: what is below 1 % of "
     "the epoch, but for the largest loss.",
-    "throughput": "Training steps without synchronisation: the drop from the ideal is contention.",
     "batches": "Images a second of one device over the batch, in every way to compute a step that was measured.",
     "busbw": "Bus bandwidth of allreduce over message size. Black: what streaming through memory once would allow, where that was measured.",
     "monitor": "What the hosts did during the training launches (shaded), sampled twice a second.",
@@ -157,7 +156,7 @@ def unfinished(run: Path, manifest: Manifest, given: str) -> tuple[str, str, str
     # that was interrupted.
     try:
         plan = len(read(run / "plan.json")[0]["launches"])
-    except (OSError, Unreadable, KeyError, TypeError):
+    except (OSError, Refused, KeyError, TypeError):
         plan = 0
     command = f"scalebench resume {typed_here(given)}" if plan else ""
     if not failed or plan > len(launches) or any(launch.get("status") == "interrupted" for launch in launches):

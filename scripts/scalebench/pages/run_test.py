@@ -20,8 +20,8 @@ from fixtures.account import loss_rows
 from fixtures.files import seal, write_csv
 from fixtures.page import Page
 from fixtures.run import allreduce_rows, epoch_rows, scaling_rows, throughput_rows, write_manifest, write_run
+from scalebench.__main__ import main
 from scalebench.pages.failures import without_sizes
-from scalebench.pages.report import main
 from scalebench.pages.seal import typed_here
 from scalebench.rows import Row
 
@@ -42,7 +42,7 @@ class ReportCase(unittest.TestCase):
         """Exit code, and what was said."""
         said = io.StringIO()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-            code = main([str(self.run_folder), *words])
+            code = main(["report", str(self.run_folder), *words])
         return code, said.getvalue()
 
     def report(self, *words: str) -> tuple[str, str]:
@@ -167,7 +167,6 @@ class FirstScreen(ReportCase):
             self.assertIn(f"Suspect: host3, {why} in 3 of 4 launches.", shown)
             self.assertIn(f"Between hosts: {note.format(1, 2)}.", shown)
             self.assertNotIn("between host1 and host3", shown, "who is named explains it")
-        self.assertIn("GB/s from host to host", text)
         self.write_hosts("")
         for shown in self.report():
             self.assertIn("No host stands out.", shown)

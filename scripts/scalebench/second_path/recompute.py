@@ -67,23 +67,20 @@ def say(run: Run) -> int:
     return 1 if run.differences else 0
 
 
-def main(words: list[str]) -> int:
-    if not words or words[0] in ("-h", "--help"):
-        print((__doc__ or "").strip())
-        return 0 if words else 2
+def main(folder: list[Path]) -> int:
     codes = set()
-    for folder in map(Path, words):
-        if (folder / "compare.json").exists():
-            numbers, differences = check_comparison(folder)
-            print("\n".join([*differences, f"{numbers} numbers recomputed; {len(differences)} differ: {folder}"]))
+    for one in folder:
+        if (one / "compare.json").exists():
+            numbers, differences = check_comparison(one)
+            print("\n".join([*differences, f"{numbers} numbers recomputed; {len(differences)} differ: {one}"]))
             codes.add(1 if differences else 0)
             continue
-        if not (folder / "manifest.json").exists():
-            print(f"recompute: {folder}: no manifest.json: no run, no import, and no benchmark's --out", file=sys.stderr)
+        if not (one / "manifest.json").exists():
+            print(f"recompute: {one}: no manifest.json: no run, no import, and no benchmark's --out", file=sys.stderr)
             return 2
         try:
-            codes.add(say(recompute(folder)))
+            codes.add(say(recompute(one)))
         except (ArithmeticError, EOFError, LookupError, OSError, ValueError, zlib.error) as error:  # damaged
-            print(f"recompute: {folder}: cannot be read: {type(error).__name__}: {error}", file=sys.stderr)
+            print(f"recompute: {one}: cannot be read: {type(error).__name__}: {error}", file=sys.stderr)
             codes.add(2)
     return 1 if 1 in codes else max(codes)

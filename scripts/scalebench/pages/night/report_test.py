@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from fixtures.files import COLUMNS, write_rows
 from fixtures.night import EXIT_CODES, GOOD, NIGHT, cell_row, tool, write_night
 from fixtures.page import Page
-from scalebench.pages.report import main
+from scalebench.__main__ import main
 
 FILES = ("report.html", "report.md", "junit.xml", "scalebench.prom")
 EVIL = (
@@ -32,9 +32,9 @@ class Night(unittest.TestCase):
     def report(self, folder: Path, code: int = 0) -> dict[str, str]:
         printed, said = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
-            self.assertEqual(main([str(folder)]), code, said.getvalue())
+            self.assertEqual(main(["report", str(folder)]), code, said.getvalue())
         self.assertNotIn("\x1b", printed.getvalue() + said.getvalue())
-        self.assertEqual(printed.getvalue().split(), [str(folder.resolve() / name) for name in FILES])
+        self.assertEqual(printed.getvalue().split(), [str(folder / name) for name in FILES])
         written = {name: (folder / name).read_text(encoding="utf-8") for name in FILES}
         self.assert_well_formed(written)
         return written
