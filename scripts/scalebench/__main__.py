@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is made of the files of results: scripts/python -m scalebench COMMAND FOLDER. A command is imported when it is
 # asked for: recompute needs Python's standard library alone.
-# Exit: 0 done, 2 usage, or a folder that cannot be read or written, 3 a library is missing; what else each command says.
+# Exit: 0 done, 2 usage or a folder that cannot be read or written, 3 a library is missing; the rest each command says.
 from __future__ import annotations
 
 import argparse
@@ -47,7 +47,8 @@ def main(words: list[str]) -> int:
     except Refused as error:
         print(f"{command}: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"{command}: {error.filename or asked['folder']}: {error.strerror}: copy the folder to where you may write", file=sys.stderr)
+        where = error.filename or asked["folder"]
+        print(f"{command}: {where}: {error.strerror}: copy the folder to where you may write", file=sys.stderr)
     return 2
 
 

@@ -11,19 +11,21 @@ from scalebench.rows import Row
 ALLREDUCE = ("transport", "memory", "dtype", "op", "placement", "mode", "cache", "register", "nodes")
 # How a workload was trained, beside the number of ranks.
 STRATEGY = ("gradient_sync", "allreduce", "transport", "device", "dataset", "layout", "twin")
-
-
+# What origins other than `measured` mean.
+ORIGINS = {
+    "emulated": "ranks share cores or a device, or hosts a machine, so this says nothing about N devices",
+    "predicted": "predicted, not measured",
+    "quoted": "quoted from elsewhere, not measured here",
+    "imported": "imported from another program's log",
+}
 # What a number is of, which says nothing alone.
 COUNTED = {"nodes": "host", "threads": "thread"}
 
 
 def short_names(keys: Sequence[tuple[str, ...]], columns: Sequence[str]) -> dict[tuple[str, ...], str]:
-    """A name for each key, which has the cells of `columns`: its first part, and those parts that differ between the keys."""
-    shown = [
-        place
-        for place in range(len(keys[0]) if keys else 0)
-        if place == 0 or len({key[place] for key in keys}) > 1
-    ]
+    """A name for each key, the cells of `columns`: its first part, and those that differ between the keys."""
+    places = range(len(keys[0]) if keys else 0)
+    shown = [place for place in places if place == 0 or len({key[place] for key in keys}) > 1]
 
     def name_of(key: tuple[str, ...]) -> str:
         words = [in_words(columns[place], key[place]) for place in shown if key[place]]
@@ -47,13 +49,13 @@ def apart(rows: Sequence[Row], columns: Sequence[str] = ("device", "dataset")) -
 
 def how(row: Row, *more: str) -> str:
     """'flat · ring · mpi': how a training row was synchronised, and the columns `more`; imports may not say.
-    `twin` is of scalebench.variants."""
+    `twin` is of variants.py."""
     words = [row[name] for name in ("gradient_sync", "allreduce", "transport", *more, "twin") if row[name]]
     return " · ".join(words) or "strategy unknown"
 
 
 def workload(row: Row) -> str:
-    """'mnist_cnn, strong scaling, global batch 64': what a training row is about; `variant` is of scalebench.variants."""
+    """'mnist_cnn, strong scaling, global batch 64': what a training row is about; `variant` is of variants.py."""
     words = [row["model"], f"{row['scaling']} scaling" if row["scaling"] else "", batch_of(row), row["variant"]]
     return ", ".join(word for word in words if word)
 
@@ -76,3 +78,8 @@ def by_workload(rows: Iterable[Row]) -> dict[str, list[Row]]:
     for row in rows:
         groups.setdefault(workload(row), []).append(row)
     return groups
+
+
+def origin_notes(origins: Iterable[str]) -> list[str]:
+    """What the origins other than `measured` mean that occur."""
+    return [f"{origin}: {ORIGINS[origin]}." for origin in dict.fromkeys(origins) if origin in ORIGINS]

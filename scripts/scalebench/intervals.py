@@ -41,12 +41,6 @@ def of_bandwidth(row: Row) -> tuple[float, float]:
     return moved / low, moved / high
 
 
-def in_brackets(kinds: dict[str, str]) -> str:
-    """The sentence that says of what the intervals in a table are: words by what has one, '' without."""
-    said = ", ".join(f"of {name} the {kind}" for name, kind in kinds.items() if kind)
-    return f" In brackets: {said}." if said else ""
-
-
 def wide(row: Row) -> bool:
     """Whether a change of a tenth, which a night has to find, could hide in the interval of the efficiency."""
     value = row.number("efficiency")

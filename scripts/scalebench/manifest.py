@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# manifest.json, read defensively: whatever is missing or of another type reads as empty.
+# manifest.json, and other JSON of a run.
 from __future__ import annotations
 
 import hashlib
@@ -10,50 +10,50 @@ from pathlib import Path
 from typing import Any
 
 from scalebench import Refused
-from scalebench.rows import say
+from scalebench.rows import Row, say
 
 
-class Manifest:
+class Document:
+    """A JSON object, read defensively: whatever is missing or of another type reads as empty."""
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self.content = content
+
+    def value(self, *path: str) -> Any:
+        value: Any = self.content
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    def text(self, *path: str) -> str:
+        """The scalar at path as text, '' when there is none."""
+        return as_text(self.value(*path))
+
+    def entries(self, *path: str) -> dict[str, str]:
+        """The members of the object at path as text, without the empty ones."""
+        value = self.value(*path)
+        return {str(name): as_text(one) for name, one in value.items()
+                if as_text(one)} if isinstance(value, dict) else {}
+
+    def records(self, name: str) -> list[Row]:
+        """The list of objects called name, every value as text, a command as it may be typed again."""
+        value = self.value(name)
+        items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+        return [Row({str(k): as_typed(v) if k == "command" else as_text(v) for k, v in item.items()}) for item in items]
+
+
+class Manifest(Document):
     def __init__(self, run: Path, strict: bool = False) -> None:
         """One that is missing reads as empty, and so does one that cannot be read, unless `strict`: then Refused
         is raised."""
-        self._content: dict[str, Any] = {}
+        super().__init__({})
         self.sha256 = ""
         try:
-            self._content, self.sha256 = read(run / "manifest.json")
+            self.content, self.sha256 = read(run / "manifest.json")
         except (OSError, Refused) as error:
             if strict and not isinstance(error, FileNotFoundError):
                 raise Refused(f"manifest.json: {error}") from error
             say(f"manifest.json: {error}: going on without it")
-
-    def text(self, *path: str) -> str:
-        """The scalar at path as text, '' when there is none."""
-        value: Any = self._content
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        return as_text(value)
-
-    def command(self) -> str:
-        """As it may be typed again."""
-        return as_typed(self._content.get("command"))
-
-    def entries(self, *path: str) -> list[tuple[str, str]]:
-        """The object at path as (name, text) pairs without the empty ones."""
-        value: Any = self._content
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        pairs = value.items() if isinstance(value, dict) else []
-        return [(str(name), as_text(item)) for name, item in pairs if as_text(item)]
-
-    def records(self, name: str) -> list[dict[str, str]]:
-        """The list of objects called name, every value as text."""
-        value = self._content.get(name)
-        items = value if isinstance(value, list) else []
-        return [
-            {str(k): as_typed(v) if k == "command" else as_text(v) for k, v in item.items()}
-            for item in items
-            if isinstance(item, dict)
-        ]
 
     def host(self) -> str:
         """Processor, cores and devices in a few words."""

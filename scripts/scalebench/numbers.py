@@ -57,11 +57,6 @@ def duration(seconds: float, *ends: float) -> str:
     return written(decimals(seconds / scale), seconds / scale, *(end / scale for end in ends), unit=f" {unit}")
 
 
-def usd(value: float) -> str:
-    """'12.24', '0.0975', '345'"""
-    return written(2, value) if 1 <= value < 100 else three_digits(value)
-
-
 def byte_size(size: float) -> str:
     """4096 -> '4 KiB'; '' for what is no number."""
     if math.isnan(size):

@@ -24,13 +24,14 @@ ALGORITHMS = ("ring direct recursive_doubling hierarchical segmented_ring one_sh
 
 def draw(run: Path) -> dict[str, Figure]:
     # One rank sends nothing: its bus bandwidth is 0 by definition, not by measurement.
-    rows = [row for row in read_rows(run, "allreduce.csv") if row.integer("ranks") > 1]
-    shown = [row for row in usable(rows) if row.number("busbw_gb_per_s") > 0 and row.number("size_bytes") > 0]
+    rows = [row for row in usable(read_rows(run, "allreduce.csv")) if row.integer("ranks") > 1]
+    shown = [row for row in rows if row.number("busbw_gb_per_s") > 0 and row.number("size_bytes") > 0]
     if not shown:
         raise theme.NothingToDraw("allreduce.csv has no usable row with two or more ranks")
     names = short_names(list(grouped(shown, ALLREDUCE)), ALLREDUCE)
     marks = theme.marks([*ALGORITHMS, *sorted({row["algorithm"] for row in shown})])
-    panels = sorted(grouped(shown, (*ALLREDUCE, "ranks")).items(), key=lambda panel: (list(names).index(panel[0][:-1]), int(panel[0][-1])))
+    panels = sorted(grouped(shown, (*ALLREDUCE, "ranks")).items(),
+                    key=lambda panel: (list(names).index(panel[0][:-1]), int(panel[0][-1])))
     values = [row.number(name) for row in shown for name in ("busbw_gb_per_s", "bound_busbw_gb_per_s")]
     values = [value for value in values if value > 0]
     titles = [f"allreduce over {names[key[:-1]]}, {key[-1]} ranks" for key, _ in panels]
@@ -49,13 +50,9 @@ def draw(run: Path) -> dict[str, Figure]:
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_ylabel("bus bandwidth, GB/s (10⁹ bytes)")
         axes.set_xlabel("message size, one rank's buffer")
-        theme.legend(axes, remarks(panel, [row for row in rows if row["status"] != "ok" and is_of(row, key)]))
+        kind = intervals.told(panel, "seconds_ci_low", "launches")
+        theme.legend(axes, [f"upright: {kind}" if kind else ""])
     return figures
-
-
-def is_of(row: Row, key: tuple[str, ...]) -> bool:
-    """Whether it belongs to that panel; a cell that such a row lacks does not count."""
-    return all(row[column] in ("", value) for column, value in zip((*ALLREDUCE, "ranks"), key))
 
 
 def draw_lines(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -> None:
@@ -64,7 +61,8 @@ def draw_lines(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]]) -
         values = [row.number("busbw_gb_per_s") for row in series]
         low, high = zip(*map(intervals.of_bandwidth, series))
         style = theme.Mark(*marks[algorithm], origin).line() | {"markersize": 3.6, "linewidth": 1.5}
-        axes.errorbar([row.number("size_bytes") for row in series], values, theme.around(values, low, high), elinewidth=0.9,
+        axes.errorbar([row.number("size_bytes") for row in series], values, theme.around(values, low, high),
+                      elinewidth=0.9,
                       label=theme.with_origin(algorithm, origin), **style)  # fmt: skip
 
 
@@ -75,11 +73,5 @@ def draw_bound(axes: Axes, rows: list[Row]) -> None:
         if (bound := row.number("bound_busbw_gb_per_s")) > 0:
             most[row.number("size_bytes")] = max(bound, most.get(row.number("size_bytes"), 0))
     if most:
-        axes.plot(*zip(*sorted(most.items())), color=theme.INK, linewidth=1.6, marker="_", zorder=2.8, label="memory's bound")
-
-
-def remarks(rows: list[Row], others: list[Row]) -> list[str]:
-    """What an upright is, and which algorithms are not there."""
-    kind = intervals.told(rows, "seconds_ci_low", "launches")
-    missing = grouped(others, ("status",)).items()
-    return [f"upright: {kind}" if kind else "", *(f"{status}: {', '.join(dict.fromkeys(row['algorithm'] for row in group))}" for (status,), group in missing)]
+        axes.plot(*zip(*sorted(most.items())), color=theme.INK, linewidth=1.6, marker="_", zorder=2.8,
+                  label="memory's bound")

@@ -63,12 +63,16 @@ def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]], p
         label = f"{theme.with_origin(instance, origin)}: {prices.get(instance, 'price not known')}"
         axes.errorbar(x, y, theme.around(y, low, high), capsize=2, elinewidth=1.0, label=label, **style)
         for row, across, up in zip(series, x, y):
-            axes.annotate(f"N={row['ranks']}", (across, up), xytext=(6, 3), textcoords="offset points", fontsize=8, color=theme.MUTED)
+            axes.annotate(f"N={row['ranks']}", (across, up), xytext=(6, 3), textcoords="offset points", fontsize=8,
+                          color=theme.MUTED)
     for (origin,), points in grouped([row for row in rows if row["best"] == "yes"], ("origin",)).items():
         if origin != "quoted" and len(points) > 1:  # nothing of that origin lies left of and below it
             frontier = sorted((row.number("usd"), row.number("seconds") / scale) for row in points)
-            axes.plot(*zip(*frontier), **theme.Mark(theme.MUTED, "", origin).line() | {"linewidth": 1.2, "zorder": 1}, drawstyle="steps-post",
+            axes.plot(*zip(*frontier), **theme.Mark(theme.MUTED, "", origin).line() | {"linewidth": 1.2, "zorder": 1},
+                      drawstyle="steps-post",
                       label="nothing of that origin is both faster and cheaper")  # fmt: skip
     axes.margins(0.15)
-    kind = f"upright: 95 % interval over launches, of fewer than {intervals.FULL} their range" if any(row["seconds_ci_low"] for row in rows) else ""
-    theme.legend(axes, [kind, "small: a part of an instance, billed whole" if any(row["best"] == "part" for row in rows) else ""])
+    kind = f"upright: 95 % interval over launches, of fewer than {intervals.FULL} their range"
+    kind = kind if any(row["seconds_ci_low"] for row in rows) else ""
+    theme.legend(axes, [kind, "small: a part of an instance, billed whole" if any(row["best"] == "part" for row in rows)
+                        else ""])

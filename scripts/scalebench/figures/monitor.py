@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the hosts did while ranks worked: lanes for CPU, memory, disk, network and GPUs over the time of the run, a figure
-# a host, launches shaded. A lane in which nothing happened is not drawn. All numbers are cells of monitor.csv in other
-# units.
+# What the hosts did while ranks worked: lanes for CPU, memory, disk, network and GPUs over the time of the run, a
+# figure a host, launches shaded. A lane in which nothing happened is not drawn. All numbers are of monitor.csv.
 from __future__ import annotations
 
 import math
@@ -17,12 +16,15 @@ BLUE, RED, GREY = theme.SERIES[0], theme.SERIES[1], theme.SERIES[7]
 # Title: a cell's scale, what a lane reaches at least that is drawn, its lines. A disk or network that never reached
 # 1 MB/s did nothing worth a lane.
 HOST: dict[str, tuple[float, float, dict[str, tuple[str, str]]]] = {
-    "CPU, %": (100, 0, {"rank_cores_share": ("ranks' cores", BLUE), "cpu_share": ("all cores", GREY), "steal_share": ("stolen", RED)}),
+    "CPU, %": (100, 0, {"rank_cores_share": ("ranks' cores", BLUE), "cpu_share": ("all cores", GREY),
+                        "steal_share": ("stolen", RED)}),
     "memory, GiB": (2**-30, 0, {"memory_used_bytes": ("host", GREY), "ranks_memory_bytes": ("ranks", BLUE)}),
     "disk, MB/s": (1e-6, 1, {"disk_read_bytes_per_s": ("read", BLUE), "disk_write_bytes_per_s": ("written", RED)}),
-    "network, MB/s": (1e-6, 1, {"network_received_bytes_per_s": ("received", BLUE), "network_sent_bytes_per_s": ("sent", RED)}),
+    "network, MB/s": (1e-6, 1, {"network_received_bytes_per_s": ("received", BLUE),
+                                "network_sent_bytes_per_s": ("sent", RED)}),
 }
-GPU = {"GPU busy, %": (100.0, "gpu_share"), "GPU memory, GiB": (2**-30, "gpu_memory_used_bytes"), "GPU power, W": (1.0, "gpu_watts"),
+GPU = {"GPU busy, %": (100.0, "gpu_share"), "GPU memory, GiB": (2**-30, "gpu_memory_used_bytes"),
+       "GPU power, W": (1.0, "gpu_watts"),
        "GPU clock, MHz": (1.0, "gpu_clock_mhz")}  # fmt: skip
 Line = tuple[str, str, list[Row], str, float]  # label, colour, rows, column, scale
 
@@ -64,7 +66,8 @@ def lanes_of(rows: list[Row]) -> dict[str, list[Line]]:
             lanes[title] = [(label, color, machine, column, scale) for column, (label, color) in columns.items()]
     for title, (scale, column) in GPU.items():
         if any(row[column] for row in rows):
-            lanes[title] = [(f"GPU {card}", colors[card][0], of_card, column, scale) for (card,), of_card in cards.items()]
+            lanes[title] = [(f"GPU {card}", colors[card][0], of_card, column, scale) for (card,),
+                            of_card in cards.items()]
     return lanes
 
 

@@ -25,7 +25,7 @@ def draw(folder: Path) -> tuple[dict[str, Figure], str]:
     if not rows:
         raise theme.NothingToDraw("prediction.csv has no prediction")
     facets = by_workload(rows)
-    for facet in facets.values():  # trainings that all other words leave alike, as two [[epoch]] that differ in their images
+    for facet in facets.values():  # trainings that all other words leave alike are told apart by their cases
         for group in grouped(facet, SERIES[:1]).values():
             if len({row["case_id"] for row in group}) > 1:
                 for row in group:
@@ -42,7 +42,8 @@ def draw(folder: Path) -> tuple[dict[str, Figure], str]:
     return figures, "  ·  ".join([*words, *(f"predicted for a link of {link}" for link in links)])
 
 
-def draw_panel(axes: Axes, rows: list[Row], names: dict[tuple[str, ...], str], marks: dict[str, tuple[str, str]]) -> None:
+def draw_panel(axes: Axes, rows: list[Row], names: dict[tuple[str, ...], str],
+               marks: dict[str, tuple[str, str]]) -> None:
     theme.ideal(axes, theme.ranks_axis(axes, [1, *(row.integer("ranks") for row in rows)]), 1.0)
     cells = [row.number(name) for row in rows for name in ("efficiency", "efficiency_high", "measured_efficiency")]
     theme.efficiency_axis(axes, max([1.0, *(cell for cell in cells if not math.isnan(cell))]))
@@ -61,5 +62,6 @@ def draw_panel(axes: Axes, rows: list[Row], names: dict[tuple[str, ...], str], m
         # Around what was measured, not over it.
         style = theme.Mark(*marks[name], "predicted").line() | {"markersize": 8, "markerfacecolor": "none", "zorder": 4}
         axes.plot(ranks, value, **style, label=f"{name} (predicted)")
-        errors += [f"{name}: N = {row['ranks']} held out, step {percent(row.number('error'), plus=True)}" for row in series if row["kind"] == "held_out"]
+        errors += [f"{name}: N = {row['ranks']} held out, step {percent(row.number('error'), plus=True)}"
+                   for row in series if row["kind"] == "held_out"]
     theme.legend(axes, errors)

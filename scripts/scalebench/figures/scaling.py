@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,7 +30,10 @@ def draw(run: Path, published: Sequence[Series] = ()) -> dict[str, Figure]:
     if not known:
         raise theme.NothingToDraw("scaling.csv has no usable row")
     names = short_names(list(grouped(known, STRATEGY)), STRATEGY)
-    published = [series for series in published if is_drawn(series, {row["model"] for row in rows})]
+    for series in published:
+        if not series.points("efficiency"):
+            say(f"--published {series.name}: it has no efficiency on one device, so no cross")
+    published = [series for series in published if series.points("efficiency")]
     marks = theme.marks([*names.values(), *(series.name for series in published)])
     cells = [row.number(name) for row in known for name in ("efficiency", "efficiency_ci_high")]
     cells += [value for series in published for _, value in series.points("efficiency")]
@@ -44,26 +46,10 @@ def draw(run: Path, published: Sequence[Series] = ()) -> dict[str, Figure]:
     return figures
 
 
-def is_drawn(series: Series, models: set[str]) -> bool:
-    """Whether it has anything for this figure; says so where not, and where it is of another model."""
-    if not series.points("efficiency"):
-        say(f"--published {series.name}: it has no efficiency on one device, so no cross")
-        return False
-    model = series.rows[0]["model"]
-    own, trained = letters(model), ", ".join(sorted(filter(None, models)))
-    if own and not any(own.startswith(letters(name)) for name in models if letters(name)):
-        say(f"--published {series.name}: of {model}, and this run trained {trained}: read the crosses as such")
-    return True
-
-
-def letters(model: str) -> str:
-    """'resnet50v15' of 'ResNet-50 v1.5': models are spelled in many ways."""
-    return re.sub("[^a-z0-9]", "", model.lower())
-
-
 def draw_panel(axes: Axes, rows: list[Row], names: Names, marks: Marks, published: Sequence[Series]) -> None:
     quoted = [(series, series.points("efficiency")) for series in published]
-    ranks = theme.ranks_axis(axes, [row.integer("ranks") for row in rows] + [n for _, points in quoted for n, _ in points])
+    ranks = theme.ranks_axis(axes, [row.integer("ranks") for row in rows] + [n for _, points in quoted for n,
+                                                                             _ in points])
     theme.ideal(axes, ranks, 1.0)
     lines = grouped(rows, (*STRATEGY, "origin"))
     # A line between one rank and two would say something about nothing in between: dots stand beside each other.
@@ -74,7 +60,8 @@ def draw_panel(axes: Axes, rows: list[Row], names: Names, marks: Marks, publishe
         values, low, high = ([row.number(f"efficiency{end}") for row in series] for end in ("", "_ci_low", "_ci_high"))
         style = theme.Mark(*marks[name], origin).line() | ({"linestyle": "none"} if asides else {})
         x = [row.integer("ranks") * (asides[place] if asides else 1) for row in series]
-        axes.errorbar(x, values, theme.around(values, low, high), capsize=3, elinewidth=1.2, label=theme.with_origin(name, origin), **style)
+        axes.errorbar(x, values, theme.around(values, low, high), capsize=3, elinewidth=1.2,
+                      label=theme.with_origin(name, origin), **style)
     for series, points in quoted:
         label = f"{series.label()}{series.base()} (quoted: {series.source()})"
         axes.plot(*zip(*points), **theme.Mark(*marks[series.name], "quoted").line(), label=label)
@@ -82,7 +69,8 @@ def draw_panel(axes: Axes, rows: list[Row], names: Names, marks: Marks, publishe
     kind = intervals.told(rows, *intervals.EFFICIENCY)
     axes.set_xlabel("ranks N")
     theme.legend(axes, [f"upright: {kind}" if kind else "",
-                        *(f"ideal: {ideal_of(rows[0])}, H = {three_digits(h)} s an epoch (one_device)" for h in bases[:3])])  # fmt: skip
+                        *(f"ideal: {ideal_of(rows[0])}, H = {three_digits(h)} s an epoch (one_device)"
+                          for h in bases[:3])])  # fmt: skip
 
 
 def dots_beside(series: int) -> list[float]:

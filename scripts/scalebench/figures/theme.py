@@ -4,8 +4,8 @@
 # equal byte by byte for equal data.
 from __future__ import annotations
 
+import io
 import math
-import os
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -19,6 +19,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from scalebench.files import write_whole
+
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6bb1", "#6b7280",
           "#8a5a2b", "#7a9a01", "#1b4965", "#b5179e")  # fmt: skip
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#dfe3e8", "#ffffff"
@@ -28,10 +30,13 @@ WIDTH, LINE = 5.0, 0.18  # inches: of a panel, and of a line of text
 LETTERS = 56  # of a line of text
 LONGEST = 150  # bytes of a file's name, of which file systems take 255 with all that is added to it
 STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans", "font.size": 10, "axes.labelsize": 10, "axes.labelcolor": MUTED, "axes.edgecolor": MUTED,
-    "axes.linewidth": 0.8, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
+    "font.family": "DejaVu Sans", "font.size": 10, "axes.labelsize": 10, "axes.labelcolor": MUTED,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": GRID, "grid.linewidth": 0.7, "text.color": INK, "xtick.color": MUTED, "ytick.color": MUTED,
-    "xtick.major.size": 0, "ytick.major.size": 0, "hatch.linewidth": 0.8, "legend.frameon": False, "legend.fontsize": 9.5,
+    "xtick.major.size": 0, "ytick.major.size": 0, "hatch.linewidth": 0.8, "legend.frameon": False,
+    "legend.fontsize": 9.5,
     "legend.handlelength": 1.6, "legend.labelspacing": 0.3, "savefig.dpi": 160, "text.parse_math": False,
 }  # fmt: skip
 
@@ -53,8 +58,10 @@ class Mark:
         style = {"measured": "-", "emulated": "-", "imported": "-", "predicted": (0, (4, 2))}.get(self.origin, "none")
         hollow = self.origin in ("emulated", "predicted")
         return {
-            "color": self.color, "linestyle": style, "linewidth": 1.2 if hollow else 1.8, "markersize": 5.5, "zorder": 3,
-            "marker": "x" if self.origin == "quoted" else self.marker, "markerfacecolor": PAPER if hollow else self.color,
+            "color": self.color, "linestyle": style, "linewidth": 1.2 if hollow else 1.8, "markersize": 5.5,
+            "zorder": 3,
+            "marker": "x" if self.origin == "quoted" else self.marker, "markerfacecolor": PAPER if hollow
+            else self.color,
         }  # fmt: skip
 
 
@@ -92,11 +99,12 @@ def names_of(figure: str, titles: Sequence[str]) -> list[str]:
 
 def legend(axes: Axes, notes: Iterable[str] = ()) -> None:
     """What is drawn, by its labels, and notes; save() puts it below the panel."""
-    entries = {"\n".join(textwrap.wrap(shortened(label, 3 * LETTERS), LETTERS)): handle for handle, label in zip(*axes.get_legend_handles_labels())}
+    handles, labels = axes.get_legend_handles_labels()
+    entries = dict(zip(("\n".join(textwrap.wrap(shortened(label, 3 * LETTERS), LETTERS)) for label in labels), handles))
     said = "\n".join(line for note in notes if note for line in textwrap.wrap(note, LETTERS + 6))
     columns = 2 if len(entries) > 3 and max(map(len, entries)) < LETTERS // 2 else 1
-    below = axes.figure.legend(entries.values(), entries, loc="lower left", borderaxespad=0.6, ncol=columns, title=said, alignment="left",
-                               title_fontsize=9)  # fmt: skip
+    below = axes.figure.legend(entries.values(), entries, loc="lower left", borderaxespad=0.6, ncol=columns, title=said,
+                               alignment="left", title_fontsize=9)  # fmt: skip
     below.get_title().set_color(MUTED)
 
 
@@ -126,8 +134,8 @@ def around(values: Sequence[float], low: Sequence[float], high: Sequence[float])
     """Intervals as errorbar() takes them: how far below and above the values they end, NaN where one is not known."""
     if not any(math.isfinite(value + sum(ends)) for value, *ends in zip(values, low, high)):
         return None
-    return [[max(0.0, value - end) if math.isfinite(end) else math.nan for value, end in zip(values, low)],
-            [max(0.0, end - value) if math.isfinite(end) else math.nan for value, end in zip(values, high)]]  # fmt: skip
+    below, above = (list(map(float.__sub__, values, low)), list(map(float.__sub__, high, values)))
+    return [[length if length > 0 or math.isnan(length) else 0.0 for length in side] for side in (below, above)]
 
 
 def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:
@@ -137,12 +145,12 @@ def save(figure: Figure, run: Path, name: str, fine_print: str) -> list[Path]:
     folder.mkdir(exist_ok=True)
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
     with matplotlib.rc_context({"svg.hashsalt": name}):
-        save_whole(figure, paths[0], {"Software": None})
+        write_figure(figure, paths[0], {"Software": None})
         # The layout's solver leaves the last digits to chance, and an SVG's names are made of them.
         figure.set_layout_engine("none")
         for axes in figure.axes:
             axes.set_position([round(number, 6) for number in axes.get_position(original=True).bounds])
-        save_whole(figure, paths[1], {"Date": None, "Creator": None})
+        write_figure(figure, paths[1], {"Date": None, "Creator": None})
     return paths
 
 
@@ -159,18 +167,13 @@ def put_below(figure: Figure, lines: list[str]) -> None:
     figure.get_layout_engine().set(rect=(0, below / total, 1, 1 - below / total))
 
 
-def save_whole(figure: Figure, path: Path, metadata: dict[str, None]) -> None:
-    """Beside, and renamed: whoever is killed here, or draws the same, leaves no half of a figure."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        figure.savefig(unfinished, format=path.suffix[1:], metadata=metadata)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+def write_figure(figure: Figure, path: Path, metadata: dict[str, None]) -> None:
+    content = io.BytesIO()
+    figure.savefig(content, format=path.suffix[1:], metadata=metadata)
+    write_whole(path, content.getvalue())
 
 
 def remove(run: Path, name: str) -> None:
     """A figure of an earlier call would show rows that are no longer there."""
-    for suffix in ("png", "svg"):
-        for path in [run / "figures" / f"{name}.{suffix}", *(run / "figures").glob(f"{name}-*.{suffix}")]:
-            path.unlink(missing_ok=True)
+    for path in (run / "figures").glob(f"{name}*.[ps][nv]g"):
+        path.unlink(missing_ok=True)

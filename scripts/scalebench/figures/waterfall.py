@@ -22,7 +22,8 @@ MOST_PANELS = 16
 LARGE = 0.01  # of the epoch
 SMALL = "#8a5a2b"  # parts
 COLORS = {
-    "compute": "#0072b2", "batch": "#56b4e9", "contention": "#0072b2", "transfer": "#d55e00", "transfer_and_wait": "#d55e00",
+    "compute": "#0072b2", "batch": "#56b4e9", "contention": "#0072b2", "transfer": "#d55e00",
+    "transfer_and_wait": "#d55e00",
     "wait_static": "#e69f00", "wait_jitter": "#b98a2f", "input": "#009e73", "evaluation": "#cc79a7", "host": "#7a9a01",
 }  # fmt: skip
 
@@ -32,7 +33,7 @@ def draw(run: Path) -> dict[str, Figure]:
     if not found:
         raise theme.NothingToDraw("there is no account of lost time in losses.csv")
     names = short_names(list(grouped((account.case for account in found), STRATEGY)), STRATEGY)
-    shown = chosen(found)
+    shown = sorted(found, key=lambda account: -account.case.integer("ranks"))[:MOST_PANELS]  # the largest N
     if len(shown) < len(found):
         say(f"waterfall: {len(shown)} of {len(found)} accounts; all are in losses.csv")
 
@@ -54,18 +55,6 @@ def large(account: Account) -> list[str]:
     return [loss for loss in account.told() if loss == largest or abs(account.seconds(loss)) >= least]
 
 
-def chosen(accounts: list[Account]) -> list[Account]:
-    """All, or when they are too many to look at, the largest N of each workload and strategy, those
-    with the most lost first."""
-    if len(accounts) <= MOST_PANELS:
-        return accounts
-    largest: dict[tuple[str, ...], Account] = {}
-    for account in sorted(accounts, key=lambda account: account.case.integer("ranks")):
-        largest[(workload(account.case), *(account.case[part] for part in STRATEGY))] = account
-    lost = sorted(largest.values(), key=lambda account: account.case.number("efficiency"))[:MOST_PANELS]
-    return [account for account in accounts if account in lost]
-
-
 def draw_waterfall(axes: Axes, account: Account) -> None:
     case, told = account.case, large(account)
     first, measured, efficiency = (case.number(name) for name in ("ideal_seconds", "measured_seconds", "efficiency"))
@@ -74,19 +63,25 @@ def draw_waterfall(axes: Axes, account: Account) -> None:
     begins = [first + sum(seconds[:place]) for place in range(len(seconds) + 1)]
     widths = [first, *seconds, small, measured]
     unsure = [intervals.covers(account.losses[loss], "seconds", 0) for loss in told]
-    colors = [theme.INK, *(theme.NEUTRAL if grey else COLORS[loss] for loss, grey in zip(told, unsure)), SMALL, theme.INK]
+    colors = [theme.INK, *(theme.NEUTRAL if grey else COLORS[loss] for loss, grey in zip(told, unsure)), SMALL,
+              theme.INK]
     ends = [[account.losses[loss].number(f"seconds_ci_{end}") for loss in told] for end in ("low", "high")]
     known = theme.around(seconds, *ends) or [[0.0] * len(told)] * 2
     whiskers = [[0.0, *(0.0 if math.isnan(end) else end for end in side), 0.0, 0.0] for side in known]
     hollow = case["origin"] == "emulated"
-    bars = axes.barh(range(len(widths)), widths, left=[0, *begins, 0], xerr=whiskers, height=0.72, ecolor=theme.INK, zorder=3,
-                     linewidth=0.6, edgecolor=colors, color=theme.PAPER if hollow else colors, hatch="/////" if hollow else None)  # fmt: skip
-    last = [f"  rank {case['last_rank']} is last" if loss == "wait_static" and case["last_rank"] else "" for loss in told]
+    bars = axes.barh(range(len(widths)), widths, left=[0, *begins, 0], xerr=whiskers, height=0.72, ecolor=theme.INK,
+                     zorder=3,
+                     linewidth=0.6, edgecolor=colors, color=theme.PAPER if hollow else colors, hatch="/////" if hollow
+                     else None)  # fmt: skip
+    last = [f"  rank {case['last_rank']} is last" if loss == "wait_static" and case["last_rank"] else ""
+            for loss in told]
     share = "" if math.isnan(efficiency) else f"  E = {percent(efficiency)}"
-    texts = [f"{five_digits(first)} s", *(percent(part / measured, plus=True) + more for part, more in zip(seconds, last)),
+    texts = [f"{five_digits(first)} s",
+             *(percent(part / measured, plus=True) + more for part, more in zip(seconds, last)),
              percent(small / measured, plus=True), f"{five_digits(measured)} s{share}"]  # fmt: skip
     axes.bar_label(bars, texts, padding=5)
-    axes.set_yticks(range(len(widths)), [f"ideal {ideal(case)}", *(losses.NAMES[loss] for loss in told), "small parts", "measured"])
+    axes.set_yticks(range(len(widths)),
+                    [f"ideal {ideal(case)}", *(losses.NAMES[loss] for loss in told), "small parts", "measured"])
     axes.tick_params(axis="y", labelcolor=theme.INK)
     axes.set_xlim(0, 1.75 * max(measured, *begins))  # the text right of the longest bar needs its place
     axes.invert_yaxis()
@@ -95,4 +90,5 @@ def draw_waterfall(axes: Axes, account: Account) -> None:
     axes.set_xlabel("seconds an epoch")
     rounds, interval = case.integer("rounds"), losses.interval_of([account])
     means = f"losses: % of the epoch, means{f' over {rounds} round(s)' if rounds else ', nothing is paired'}"
-    theme.legend(axes, [f"{means}; whisker: {interval}; grey: cannot be told from 0" if interval else f"{means}, without an interval"])
+    theme.legend(axes, [f"{means}; whisker: {interval}; grey: cannot be told from 0" if interval
+                        else f"{means}, without an interval"])

@@ -3,32 +3,27 @@
 # by side, the prices, and where all of it is from. All of it is in compare.json and compare.csv.
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from scalebench import Refused
-from scalebench.manifest import as_text, as_typed
-from scalebench.numbers import duration, three_digits, usd
+from scalebench.cases import origin_notes
+from scalebench.manifest import Document, as_text, as_typed, read
+from scalebench.numbers import duration, three_digits
 from scalebench.pages.panels import figures_of
 from scalebench.pages.render import Column, Section, Toned, render, section, sections, text, wide, with_ends
-from scalebench.pages.words import origin_notes
 from scalebench.rows import Row, grouped, read_rows
 
-CAPTION = "Time against cost. Down is faster, left is cheaper; what is quoted is a cross. N: GPUs (or CPU ranks) in use."
-BEST = "Best: nothing else here is as fast and as cheap. An instance is rented whole: a part of one is billed as the whole, and enters no decision."
+CAPTION = "Time against cost. Down is faster, left is cheaper; a cross is quoted. N: GPUs (or CPU ranks) in use."
+BEST = "Best: nothing else here is as fast and as cheap. A part of an instance is billed as the whole."
 
 
-@dataclass(frozen=True)
-class Comparison:
-    folder: Path
-    document: dict[str, Any]  # compare.json
-    cells: list[Row]
-
-    def records(self, name: str) -> list[Row]:
-        """A list of objects of compare.json, each as a file would have it: what is null is empty."""
-        return [as_row(one) for one in self.document.get(name) or [] if isinstance(one, dict)]
+class Comparison(Document):
+    def __init__(self, folder: Path) -> None:
+        try:
+            super().__init__(read(folder / "compare.json")[0])
+        except OSError as error:
+            raise Refused(f"{folder}/compare.json: {error.strerror}") from error
+        self.folder, self.cells = folder, read_rows(folder, "compare.csv")
 
     def title(self) -> str:
         runs, types = self.records("runs"), dict.fromkeys(row["instance"] for row in self.records("costs"))
@@ -37,32 +32,19 @@ class Comparison:
         return " or ".join(types) if types and not without else " against ".join(run["run_id"] for run in runs)
 
 
-def as_row(one: Any) -> Row:
-    return Row({key: as_text(value) for key, value in one.items()} if isinstance(one, dict) else {})
-
-
-def read_comparison(folder: Path) -> Comparison:
-    path = folder / "compare.json"
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise Refused(f"{path}: {error}") from error
-    if not isinstance(document, dict):
-        raise Refused(f"{path}: not an object")
-    return Comparison(folder, document, read_rows(folder, "compare.csv"))
-
-
 def written(found: Comparison) -> dict[str, str]:
     """report.html and report.md"""
-    said = found.document.get("answers")
+    said = found.value("answers")
     *open_ones, answer = [as_text(line) for line in said] if isinstance(said, list) and said else [""]
     sources = dict.fromkeys(row["price_source"] for row in found.records("instances") if row["price_source"])
     words = {
-        "title": found.title(), "answer": answer, "open_ones": open_ones, "exit_code": found.document.get("exit_code"),
-        "figures": figures_of(found.folder, {"cost": CAPTION}), "costs": sections([costs(found)]), "prices": sections([prices(found, list(sources))]),
+        "title": found.title(), "answer": answer, "open_ones": open_ones, "exit_code": found.value("exit_code"),
+        "figures": figures_of(found.folder, {"cost": CAPTION}), "costs": sections([costs(found)]),
+        "prices": sections([prices(found, list(sources))]),
         "notes": [f"[{place}] {source}" for place, source in enumerate(sources, 1)],
-        "sections": sections([*cells(found), origins(found)]), "meanings": meanings(found),
-        "command": as_typed(found.document.get("command")),
+        "sections": sections([*cells(found), origins(found)]),
+        "meanings": origin_notes(row["origin"] for row in [*found.records("costs"), *found.cells]),
+        "command": as_typed(found.value("command")),
     }  # fmt: skip
     return {f"report.{kind}": render(f"comparison.{kind}.j2", **words) for kind in ("html", "md")}
 
@@ -79,7 +61,7 @@ def costs(found: Comparison) -> Section:
     columns = [
         text("instances", instances_of, always=True),
         Column("time", lambda row: with_ends(row, "seconds", duration) or row["status"], always=True),
-        Column("its cost", lambda row: usd(row.number("usd")), always=True),
+        Column("its cost", lambda row: three_digits(row.number("usd")), always=True),
         text("best", lambda row: row["best"] if row["seconds"] else ""),
         Column("images", lambda row: three_digits(row.number("images"))),
         text("what", lambda row: row["label"], always=True),
@@ -98,9 +80,11 @@ def known_by(row: Row) -> str:
 def prices(found: Comparison, sources: list[str]) -> Section | None:
     columns = [
         text("type", lambda row: row["name"], always=True),
-        Column("an hour", lambda row: f"{row['usd_per_hour']} {row['currency']}" if row["usd_per_hour"] else "not known", always=True),
+        Column("an hour", lambda row: f"{row['usd_per_hour']} {row['currency']}" if row["usd_per_hour"]
+               else "not known", always=True),
         text("of", lambda row: row["price_date"], always=True),
-        text("source", lambda row: f"[{sources.index(row['price_source']) + 1}]" if row["price_source"] else "", always=True),
+        text("source", lambda row: f"[{sources.index(row['price_source']) + 1}]" if row["price_source"] else "",
+             always=True),
     ]
     return section("Prices", columns, {"": found.records("instances")}, "compare.json")
 
@@ -111,10 +95,13 @@ def cells(found: Comparison) -> list[Section]:
     def of(letter: str, rows: list[Row]) -> Section:
         columns = [
             wide("cell", lambda row: row["label"], always=True),
-            *(Column(side, lambda row, name=name: duration(row.number(name)), always=True) for side, name in (("A", "seconds_a"), (letter, "seconds_b"))),
-            Column(f"ratio {letter}/A", lambda row: with_ends(row, "ratio", three_digits, "_low", "_high"), always=True),
+            *(Column(side, lambda row, name=name: duration(row.number(name)), always=True) for side,
+              name in (("A", "seconds_a"), (letter, "seconds_b"))),
+            Column(f"ratio {letter}/A", lambda row: with_ends(row, "ratio", three_digits, "_low", "_high"),
+                   always=True),
             Column("p", lambda row: three_digits(row.number("p_holm"))),
-            text("verdict", lambda row: row["verdict"] or {"ok": "not tested"}.get(row["status"], row["status"]), always=True),
+            text("verdict", lambda row: row["verdict"] or {"ok": "not tested"}.get(row["status"], row["status"]),
+                 always=True),
             wide("note", lambda row: row["note"], always=True),
         ]
         return section(f"The same cell in A and {letter}", columns, {"": rows}, "compare.csv")
@@ -127,10 +114,3 @@ def origins(found: Comparison) -> Section:
     columns = [wide(head, lambda row, name=name: row[name], always=True) for head, name in names.items()]
     columns.append(wide("SHA-256 of manifest.json", lambda row: Toned(row["manifest_sha256"], "code")))
     return section("Where the numbers are from", columns, {"": found.records("runs")}, "compare.json")
-
-
-def meanings(found: Comparison) -> list[str]:
-    """What the origins mean that occur, measured ones included."""
-    known = list(dict.fromkeys(row["origin"] for row in [*found.records("costs"), *found.cells]))
-    measured = ["measured: by this suite, on the machine that the run names."] if "measured" in known else []
-    return measured + origin_notes(known)

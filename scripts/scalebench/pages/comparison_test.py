@@ -168,7 +168,7 @@ class CompareReportTest(unittest.TestCase):
         self.document = []
         code, said = self.made()
         self.assertEqual((code, said.count("\n")), (2, 1))
-        self.assertIn("compare.json: not an object", said)
+        self.assertIn("not the JSON object", said)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,12 @@ from scalebench.rows import Row, each_row
 FILES = ("scaling.csv", "epoch.csv", "throughput.csv", "allreduce.csv", "kernels.csv")
 NAMES = ("bench", "kernel", "model", "gradient_sync", "algorithm", "transport", "dtype", "ranks", "rank")
 # What else tells cases apart, told where it does.
-MORE = ("memory_format", "step", "settings", "dataset", "scaling", "batch", "threads", *(name for name in ALLREDUCE if name not in NAMES))
+MORE = ("memory_format", "step", "settings", "dataset", "scaling", "batch", "threads",
+        *(name for name in ALLREDUCE if name not in NAMES))
 
 
 def unsuccessful(manifest: Manifest) -> list[dict[str, str]]:
-    return [launch for launch in manifest.records("launches") if launch.get("status", "") not in ("ok", "")]
+    return [launch for launch in manifest.records("launches") if launch["status"] not in ("ok", "")]
 
 
 def failures(run: Path, manifest: Manifest) -> list[Section]:
@@ -30,7 +31,8 @@ def failures(run: Path, manifest: Manifest) -> list[Section]:
     cases = section("Failures and skips", [
         text("file", lambda case: case[0], always=True),
         wide("case", lambda case: case[1], always=True),
-        text("status", lambda case: Toned(case[2]["status"], "" if case[2]["status"] == "skipped" else "bad"), always=True),
+        text("status", lambda case: Toned(case[2]["status"], "" if case[2]["status"] == "skipped" else "bad"),
+             always=True),
         wide("why", lambda case: case[2]["note"], always=True),
     ], {"": without_sizes(rows)}, "the CSV files", brief=False)  # fmt: skip
     logs = any((run / "launches").glob("*/stderr.log"))
@@ -41,9 +43,9 @@ def failures(run: Path, manifest: Manifest) -> list[Section]:
 
     launches = section("Failed launches", [
         word("number"), word("program"), word("ranks"),
-        text("status", lambda launch: Toned(launch.get("status", ""), "bad"), always=True),
-        wide("why", lambda launch: launch.get("note", ""), always=True),
-        wide("command", lambda launch: Toned(launch.get("command", ""), "code"), always=True, brief=False),
+        text("status", lambda launch: Toned(launch["status"], "bad"), always=True),
+        wide("why", lambda launch: launch["note"], always=True),
+        wide("command", lambda launch: Toned(launch["command"], "code"), always=True, brief=False),
     ], {"": unsuccessful(manifest)}, "manifest.json", words)  # fmt: skip
     return [cases, launches]
 
@@ -60,12 +62,11 @@ def without_sizes(rows: list[tuple[str, Row]]) -> list[tuple[str, str, Row]]:
     groups: dict[tuple[str, ...], list[Row]] = {}
     for place, (name, row) in enumerate(rows):
         case = describe(Row({**row, "size_bytes": ""}), more[name])
-        groups.setdefault((name, case, row["status"], row["note"], "" if row["size_bytes"] else str(place)), []).append(row)
-    return [(name, describe(group[0], more[name]) if len(group) == 1 else f"{case} · {several_of(group)}", group[0])
-            for (name, case, *_), group in groups.items()]  # fmt: skip
-
-
-def several_of(rows: list[Row]) -> str:
-    """'4 sizes', or '4 rows' where no column tells them apart."""
-    sizes = len({row["size_bytes"] for row in rows})
-    return f"{sizes} sizes" if sizes > 1 else f"{len(rows)} rows"
+        groups.setdefault((name, case, row["status"], row["note"], "" if row["size_bytes"] else str(place)),
+                          []).append(row)
+    found = []
+    for (name, case, *_), group in groups.items():
+        sizes = len({row["size_bytes"] for row in group})
+        several = f"{case} · {f'{sizes} sizes' if sizes > 1 else f'{len(group)} rows'}"
+        found.append((name, several if len(group) > 1 else describe(group[0], more[name]), group[0]))
+    return found

@@ -18,7 +18,7 @@ def rows_of(run: Path, links: bool) -> list[Row]:
 
 
 def suspects(run: Path) -> list[str]:
-    """'Suspect: host3, its link sends 12 % of the others' median (look at cable, port, driver).'; first hosts that were lost."""
+    """'Suspect: host3, its link sends 12 % of the others' median (look at cable, …).'; first who was lost."""
     lost = [host for host in Manifest(run).records("suspects") if host.get("verdict") in LOST]
     return [f"Suspect: {host.get('host', '')}, {host.get('why', '')}." for host in lost] + [
         f"Suspect: {row['host']}, {row['note']}"
@@ -29,7 +29,7 @@ def suspects(run: Path) -> list[str]:
 
 
 def remarks(run: Path) -> list[str]:
-    """That no host of those that were looked at stands out; and what lies between two hosts, neither of them a suspect."""
+    """That no host stands out; and what lies between two hosts, neither of them a suspect."""
     found = rows_of(run, links=False)
     named = {row["host"] for row in found if row["verdict"] not in NOBODY}
     nobody = ["No host stands out."] if found and not suspects(run) else []
@@ -46,8 +46,8 @@ def hosts(run: Path) -> Section | None:
         Column("processor", lambda row: percent(row.number("compute_relative"))),
     ]
     words = (
-        "Before the first case: 8 bytes there and back with each other host, and the same arithmetic on each, its speed in "
-        "per cent of the others' median. Red is who is named: a processor or a link more than 20 % below it, or at least "
-        "three messages and one in a hundred lost. What was sent from host to host is in hosts.csv."
+        "Before the first case: 8 bytes there and back with each other host, and the same arithmetic on each, its "
+        "speed in per cent of the others' median. Red is who is named: a processor or a link more than 20 % below it, "
+        "or at least three messages and one in a hundred lost. What was sent from host to host is in hosts.csv."
     )
     return section("Hosts", columns, {"": rows_of(run, links=False)}, "hosts.csv", words, brief=False)

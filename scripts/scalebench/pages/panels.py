@@ -11,7 +11,6 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-KINDS = {".svg": "image/svg+xml", ".png": "image/png"}  # the first that is there is taken
 MOST_OPEN = 6
 MOST_OF = {"efficiency": 2, "waterfall": 4}  # of which there may be many
 
@@ -36,8 +35,8 @@ def figures_of(folder: Path, captions: Mapping[str, str]) -> list[Figure]:
     """Those that were drawn, by the names and captions of their kinds; what comes first stands open."""
     found, opened = [], 0
     for name, caption in captions.items():
-        files = {path.stem for pattern in (name, f"{name}-*") for path in (folder / "figures").glob(f"{pattern}.[sp][vn]g")}
-        panels = [panel for file in sorted(files, key=numbers_in_order) if (panel := panel_of(folder, file))]
+        files = [*(folder / "figures").glob(f"{name}.svg"), *(folder / "figures").glob(f"{name}-*.svg")]
+        panels = [Panel(file.stem.replace("-", " "), data_of(file)) for file in sorted(files, key=numbers_in_order)]
         room = min(MOST_OF.get(name, MOST_OPEN), MOST_OPEN - opened)
         opened += len(panels[:room])
         if panels:
@@ -45,16 +44,10 @@ def figures_of(folder: Path, captions: Mapping[str, str]) -> list[Figure]:
     return found
 
 
-def panel_of(folder: Path, name: str) -> Panel | None:
-    for suffix, kind in KINDS.items():
-        try:
-            data = base64.b64encode((folder / "figures" / f"{name}{suffix}").read_bytes()).decode("ascii")
-        except OSError:
-            continue
-        return Panel(name.replace("-", " "), Markup(f"data:{kind};base64,{data}"))
-    return None
+def data_of(file: Path) -> Markup:
+    return Markup("data:image/svg+xml;base64," + base64.b64encode(file.read_bytes()).decode("ascii"))
 
 
-def numbers_in_order(name: str) -> list[tuple[int, str]]:
+def numbers_in_order(file: Path) -> list[tuple[int, str]]:
     """Sorts 'n-4' before 'n-16'."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split("([0-9]+)", name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split("([0-9]+)", file.stem)]

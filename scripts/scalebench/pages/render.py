@@ -79,7 +79,7 @@ def section(
     title: str, columns: Sequence[Column], groups: Mapping[str, Sequence[Any]], rest: str, words: str = "", *,
     weak: Callable[[Any], bool] = lambda _: False, folded: str = "", brief: bool = True, most: int = 400,
 ) -> Section:  # fmt: skip
-    """A table for each group of rows. A column without a cell goes, and one whose cells are all the same is said once."""
+    """A table for each group of rows. A column without a cell goes; one whose cells are all alike is said once."""
     rows = {name: [[column.of(row) for column in columns] for row in group] for name, group in groups.items() if group}
     every = [row for group in rows.values() for row in group]
     kept, once = [], []
@@ -95,6 +95,13 @@ def section(
         for name, group in rows.items()
     ]  # fmt: skip
     return Section(title, tables, words, f"In every row: {', '.join(once)}." if once else "", folded, brief)
+
+
+def pairs(title: str, heads: tuple[str, str], groups: dict[str, list[tuple[str, object]]], folded: str = "") -> Section:
+    """Names and values, which no Markdown has."""
+    columns = [text(heads[0], lambda pair: pair[0].replace("_", " "), always=True),
+               wide(heads[1], lambda pair: pair[1], always=True)]  # fmt: skip
+    return section(title, columns, groups, "manifest.json", folded=folded, brief=False)
 
 
 def table(columns: Sequence[Column], rows: Sequence[Any], rest: str, title: str = "") -> Table:

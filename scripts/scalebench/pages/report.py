@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from scalebench import Refused
+from scalebench.files import write_whole
 from scalebench.manifest import Manifest
 from scalebench.pages import comparison, run
-from scalebench.pages.files import write_whole
 from scalebench.pages.night import junit, page, prometheus
 from scalebench.pages.night.record import read_night
 from scalebench.rows import say
@@ -24,13 +24,14 @@ def main(folder: Path, published: list[str]) -> int:
     if (folder / "nightly.json").is_file():
         night = read_night(folder)
         doubts = night.doubts
-        files = {**page.written(night), "junit.xml": junit.write_junit(night), "scalebench.prom": prometheus.write_textfile(night)}
+        files = {**page.written(night), "junit.xml": junit.write_junit(night),
+                 "scalebench.prom": prometheus.write_textfile(night)}
     elif (folder / "compare.json").is_file():
-        files = comparison.written(comparison.read_comparison(folder))
+        files = comparison.written(comparison.Comparison(folder))
     else:
         files = run.written(folder.resolve(), Manifest(folder, strict=True), published, str(folder))
     for name, text in files.items():
-        write_whole(folder / name, text)
+        write_whole(folder / name, text.encode("utf-8", "replace"))
         print(folder / name)
     for doubt in doubts:
         say(f"report: {doubt}")

@@ -9,26 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scalebench import Refused, intervals, losses
-from scalebench.cases import apart, how, workload
-from scalebench.manifest import Manifest, read
+from scalebench.cases import apart, how, origin_notes, workload
+from scalebench.manifest import Manifest, as_typed, read
 from scalebench.numbers import five_digits, percent, three_digits
 from scalebench.pages import tables
 from scalebench.pages.failures import FILES, failures, unsuccessful
 from scalebench.pages.hosts import hosts, remarks, suspects
 from scalebench.pages.panels import figures_of
-from scalebench.pages.render import Section, Toned, render, sections, section, text, wide
+from scalebench.pages.render import Section, Toned, pairs, render, sections
 from scalebench.pages.seal import Check, how_to_check, typed_here
-from scalebench.pages.words import origin_notes
 from scalebench.rows import Row, each_row, usable
 from scalebench.variants import read_cases
 
 DIAGNOSTIC = ("none", "barrier_only")  # they train no common model
 FIGURES = {
     "efficiency": "Efficiency against the number of ranks.",
-    "waterfall": "From the ideal to the measured epoch: what was lost to what, means over ranks and rounds. Small parts: what is below 1 % of "
-    "the epoch, but for the largest loss.",
+    "waterfall": "From the ideal to the measured epoch: what was lost to what, means over ranks and rounds. Small "
+    "parts: what is below 1 % of the epoch, but for the largest loss.",
     "batches": "Images a second of one device over the batch, in every way to compute a step that was measured.",
-    "busbw": "Bus bandwidth of allreduce over message size. Black: what streaming through memory once would allow, where that was measured.",
+    "busbw": "Bus bandwidth of allreduce over message size. Black: what streaming through memory once would allow.",
     "monitor": "What the hosts did during the training launches (shaded), sampled twice a second.",
 }
 
@@ -60,7 +59,8 @@ def written(run: Path, manifest: Manifest, names: list[str], given: str) -> dict
     failed = counts["failed"] + counts["wrong"] + len(unsuccessful(manifest))
     doubtful = partial or failed or suspects(run) or throttled(run) or any(one.amber for one in results)
     measured = sections([
-        tables.scaling(run), tables.to_the_target(run), tables.accounts(run), tables.epochs(run), tables.published(names),
+        tables.scaling(run), tables.accounts(run), tables.epochs(run),
+        tables.published(names),
         hosts(run), tables.bandwidth(run), tables.cost_models(run), tables.throughput(run), tables.kernels(run),
     ])  # fmt: skip
     words = {
@@ -70,7 +70,8 @@ def written(run: Path, manifest: Manifest, names: list[str], given: str) -> dict
         "cut": cut, "cards": results, "measured": counts["ok"] > 0,
         "diagnostics": [card(run, row, found) for row in found if row["gradient_sync"] in DIAGNOSTIC],
         "spoilt": spoilt, "remarks": remarks(run), "next": next_commands(run, results, cut, given),
-        "rows": ", ".join(f"{many} {status}" for status, many in counts.items()), "notes": origin_notes(origin for _, origin in kinds),
+        "rows": ", ".join(f"{many} {status}" for status, many in counts.items()),
+        "notes": origin_notes(origin for _, origin in kinds),
         "figures": figures_of(run, FIGURES), "sections": measured, "failures": sections(failures(run, manifest)),
         "about_it": sections([environment(manifest), provenance(run, manifest), hashes(manifest)]), "check": check,
         "run_id": manifest.text("run_id") or run.name, "sha256": manifest.sha256 or "none",
@@ -106,17 +107,19 @@ def answers(run: Path) -> list[Row]:
 
 
 def card(run: Path, row: Row, others: list[Row]) -> Card:
-    alike = [other for other in others if (other["gradient_sync"] in DIAGNOSTIC) == (row["gradient_sync"] in DIAGNOSTIC)]
+    alike = [other for other in others
+             if (other["gradient_sync"] in DIAGNOSTIC) == (row["gradient_sync"] in DIAGNOSTIC)]
     ends = [percent(row.number(f"efficiency_ci_{end}")) for end in ("low", "high")]
     interval = f" ({intervals.told([row], *intervals.EFFICIENCY)} {ends[0]} to {ends[1]})" if all(ends) else ""
     origin = "" if row["origin"] == "measured" else f"{row['origin']} "
     sentence = (
         f"efficiency on {row.ranks()} {origin}rank{'s' if row['ranks'] != '1' else ''}{interval}: an epoch takes "
-        f"{five_digits(row.number('measured_seconds'))} s where the ideal is {five_digits(row.number('ideal_seconds'))} s, a speedup of "
-        f"{three_digits(row.number('speedup'))}."
+        f"{five_digits(row.number('measured_seconds'))} s where the ideal is "
+        f"{five_digits(row.number('ideal_seconds'))} s, a speedup of {three_digits(row.number('speedup'))}."
     )
     wide = not row["efficiency_ci_low"] or intervals.wide(row)
-    return Card(f"{workload(row)}, {how(row, *apart(alike))}", percent(row.number("efficiency")), sentence, lost_to(run, row), remark_of(row), wide)
+    return Card(f"{workload(row)}, {how(row, *apart(alike))}", percent(row.number("efficiency")), sentence,
+                lost_to(run, row), remark_of(row), wide)
 
 
 def lost_to(run: Path, row: Row) -> str:
@@ -152,8 +155,7 @@ def unfinished(run: Path, manifest: Manifest, given: str) -> tuple[str, str, str
     words = f"{len(failed)} of {len(launches)} launch{'es' if len(launches) != 1 else ''} failed"
     if status in ("complete", ""):
         return (f"{words}.", "", "") if failed else ("", "", "")
-    # Only a study has a plan, by which it can go on; one that was cut short has fewer launches than were planned, or one
-    # that was interrupted.
+    # Only a study has a plan, by which it can go on; one that was cut short has fewer launches than planned.
     try:
         plan = len(read(run / "plan.json")[0]["launches"])
     except (OSError, Refused, KeyError, TypeError):
@@ -162,8 +164,8 @@ def unfinished(run: Path, manifest: Manifest, given: str) -> tuple[str, str, str
     if not failed or plan > len(launches) or any(launch.get("status") == "interrupted" for launch in launches):
         what = "it did not finish; what it had measured until then is below." + (" Go on with " if plan else "")
         return f"This run is {status}: ", f"{words}; {what}" if failed else what, command
-    if all(launch.get("note", "").partition(":")[0] == "exit code 2" for launch in failed):
-        return f"This run is {status}: {words}.", " What they were asked for is not valid: mend the config, and run it anew.", ""
+    if all(launch["note"].partition(":")[0] == "exit code 2" for launch in failed):
+        return f"This run is {status}: {words}.", " It was asked for what is not valid: mend the config.", ""
     return f"This run is {status}: {words}.", " Start again what failed: " if plan else "", command
 
 
@@ -173,18 +175,21 @@ def spoilers(run: Path, manifest: Manifest) -> list[tuple[str, str, str]]:
     return [
         *((sentence, "see the section Hosts; leave it out with --hosts", "bad") for sentence in suspects(run)),
         *([(slowed, "look at cooling and power limit (nvidia-smi -q -d PERFORMANCE)", "bad")] if slowed else []),
-        *((item.get("text", ""), item.get("remedy", ""), "") for item in manifest.records("warnings")),
+        *((item["text"], item["remedy"], "") for item in manifest.records("warnings")),
     ]
 
 
 def throttled(run: Path) -> str:
     """A warning where a GPU did not run as fast as it can; '' where none is known to."""
-    rows = [row for name in FILES for row in each_row(run, name) if row["status"] == "ok" and row.number("throttled_share") > 0]
+    rows = [row for name in FILES for row in each_row(run, name)
+            if row["status"] == "ok" and row.number("throttled_share") > 0]
     if not rows:
         return ""
-    most, by_power = max(row.number("throttled_share") for row in rows), any(row.number("power_capped_share") > 0 for row in rows)
+    most, by_power = max(row.number("throttled_share") for row in rows), any(row.number("power_capped_share") > 0
+                                                                             for row in rows)
     why = " Its power limit was a reason." if by_power else ""
-    return f"A GPU was throttled in {len(rows)} row{'s' if len(rows) != 1 else ''}, in up to {percent(most)} of the looks at it.{why}"
+    where = f"{len(rows)} row{'s' if len(rows) != 1 else ''}"
+    return f"A GPU was throttled in {where}, in up to {percent(most)} of the looks at it.{why}"
 
 
 def next_commands(run: Path, results: list[Card], cut: tuple[str, str, str], given: str) -> list[tuple[str, str]]:
@@ -193,15 +198,17 @@ def next_commands(run: Path, results: list[Card], cut: tuple[str, str, str], giv
     again = any(one.amber for one in results) and (run / "config.toml").is_file() and not cut[2]
     return [
         *([(cut[2], "measures what is missing")] if cut[2] else []),
-        *([(f"scalebench run {folder}/config.toml --launches {intervals.FULL}", "makes the intervals narrower")] if again else []),
+        *([(f"scalebench run {folder}/config.toml --launches {intervals.FULL}", "makes the intervals narrower")]
+          if again else []),
         *([(f"scalebench compare {folder} OTHER", "says which of two runs is faster")] if results else []),
         (f"scalebench verify {folder}", "makes every number once more"),
     ]
 
 
 def environment(manifest: Manifest) -> Section | None:
-    meaning = {"key": "Must be equal to compare runs", "treatment": "May be the cause of a difference", "observation": "Seen while it ran"}
-    groups = {title: manifest.entries("environment", name) for name, title in meaning.items()}
+    meaning = {"key": "Must be equal to compare runs", "treatment": "May be the cause of a difference",
+               "observation": "Seen while it ran"}
+    groups = {title: list(manifest.entries("environment", name).items()) for name, title in meaning.items()}
     return pairs("Environment", ("what", "value"), groups, "the machine and its software")
 
 
@@ -209,19 +216,16 @@ def provenance(run: Path, manifest: Manifest) -> Section | None:
     dirty = " with local changes" if manifest.text("tool", "dirty") == "true" else ""
     commit = manifest.text("tool", "commit")
     facts = {
-        "run": manifest.text("run_id") or run.name, "command": manifest.command(), "seed": manifest.text("seed"),
+        "run": manifest.text("run_id") or run.name, "command": as_typed(manifest.value("command")),
+        "seed": manifest.text("seed"),
         "started": manifest.text("started_utc"), "finished": manifest.text("finished_utc"),
         "scalebench": " ".join(filter(None, [manifest.text("tool", "version"), commit + dirty if commit else ""])),
         "SHA-256 of manifest.json": manifest.sha256,
     }  # fmt: skip
-    return pairs("Provenance", ("what", "value"), {"": [(name, Toned(text, "code")) for name, text in facts.items() if text]})
+    return pairs("Provenance", ("what", "value"),
+                 {"": [(name, Toned(text, "code")) for name, text in facts.items() if text]})
 
 
 def hashes(manifest: Manifest) -> Section | None:
-    files = [(name, Toned(text, "code")) for name, text in manifest.entries("files")]
+    files = [(name, Toned(text, "code")) for name, text in manifest.entries("files").items()]
     return pairs("Files", ("file", "SHA-256"), {"": files}, f"SHA-256 of {len(files)} files")
-
-
-def pairs(title: str, heads: tuple[str, str], groups: dict[str, list[tuple[str, object]]], folded: str = "") -> Section:
-    columns = [text(heads[0], lambda pair: pair[0].replace("_", " "), always=True), wide(heads[1], lambda pair: pair[1], always=True)]
-    return section(title, columns, groups, "manifest.json", folded=folded, brief=False)

@@ -46,21 +46,26 @@ def scaling(run: Path) -> Section | None:
         text("strategy", lambda row: how(row, *more), always=True),
         ranks(),
         word("origin"),
-        *(cell(f"{time}_seconds", f"{time}, s".replace("h,", "H,"), five_digits, always=True) for time in ("h", "ideal", "measured")),
+        *(cell(f"{time}_seconds", f"{time}, s".replace("h,", "H,"), five_digits, always=True)
+          for time in ("h", "ideal", "measured")),
         cell("speedup", "speedup", three_digits, always=True),
         number("efficiency", percent, always=True),
         cell("lost_seconds", "lost, s", three_digits),
         text("largest loss, s", lambda row: largest.get(losses.key_of(row), "")),
         cell("efficiency_raw", "E_raw", percent, brief=False),
         cell("test_accuracy", "accuracy", percent, brief=False),
+        cell("epochs_to_target", "epochs to target", three_digits, brief=False),
+        number("efficiency_statistical", percent, "E_stat", brief=False),
         cell("joules", "J an epoch", three_digits, brief=False),
         number("energy_ratio", three_digits, "J₁/J_N", brief=False),
     ]
     words = (
-        "S = ρ·H/T, E = ideal/T. H is one epoch on one device with the strategy's code; the ideal is ρ·H/N, in strong scaling H/N. E_raw is "
-        "against a plain loop without that code. Accuracy: after the last epoch. J₁/J_N: joules of the GPUs for the same images on one "
-        "device ÷ on N. A round starts every program once; times are means over the rounds in which one device and N are both ok, S and "
-        f"E ratios of these means. Grey: a loss that cannot be told from 0.{in_brackets(intervals.told(rows, *intervals.EFFICIENCY))}"
+        "S = ρ·H/T, E = ideal/T. H is one epoch on one device with the strategy's code; the ideal is ρ·H/N, in strong "
+        "scaling H/N. E_raw is against a plain loop without that code. Accuracy: after the last epoch. "
+        "E_stat: epochs to the target at 1 ÷ at N. J₁/J_N: joules "
+        "of the GPUs for the same images on one device ÷ on N. A round starts every program once; times are means "
+        "over the rounds in which one device and N are both ok, S and E ratios of these means. Grey: a loss that "
+        f"cannot be told from 0.{in_brackets(intervals.told(rows, *intervals.EFFICIENCY))}"
     )
     return section("Scaling", columns, by_workload(rows), "scaling.csv", words, weak=not_measured)
 
@@ -75,24 +80,8 @@ def largest_loss(account: Account) -> Toned | str:
     if not (name := account.largest()):
         return ""
     row = account.losses[name]
-    return Toned(f"{losses.NAMES[name]} {with_ends(row, 'seconds', three_digits)}", "muted" if intervals.covers(row, "seconds", 0) else "")
-
-
-def to_the_target(run: Path) -> Section | None:
-    """What training to an accuracy took, where a target was given."""
-    rows = [row for row in usable(read_cases(run, "scaling.csv")) if row["target_accuracy"]]
-    more = apart(rows)
-    columns = [
-        text("strategy", lambda row: how(row, *more), always=True),
-        ranks(),
-        cell("target_accuracy", "target", percent, always=True),
-        cell("epochs_to_target", "epochs to it", three_digits, always=True),
-        Column("s to it", lambda row: three_digits(row.number("epochs_to_target") * row.number("seconds")), always=True),
-        number("efficiency_statistical", percent, "E_stat", always=True),
-        Column("E_tta", lambda row: percent(row.number("efficiency") * row.number("efficiency_statistical")), always=True),
-    ]
-    words = "E_stat: epochs to the target accuracy at 1 ÷ at N; E_tta = E · E_stat: what is left of the efficiency in time to accuracy. Empty: not reached."
-    return section("Time to accuracy", columns, by_workload(rows), "scaling.csv", words, weak=not_measured, brief=False)
+    return Toned(f"{losses.NAMES[name]} {with_ends(row, 'seconds', three_digits)}", "muted"
+                 if intervals.covers(row, "seconds", 0) else "")
 
 
 def accounts(run: Path) -> Section | None:
@@ -110,20 +99,22 @@ def accounts(run: Path) -> Section | None:
         text("last rank", lambda account: account.case["last_rank"]),
     ]
     words = (
-        "Losses are in % of the measured epoch; with the ideal they sum to it: all are means over ranks and over the rounds in which one "
-        "device and N are both ok. "
+        "Losses are in % of the measured epoch; with the ideal they sum to it: all are means over ranks and over the "
+        "rounds in which one device and N are both ok. "
         + (f"In brackets: the {interval}. Grey: it covers 0, so that the loss cannot be told from 0. " if interval
            else "Without an interval: nothing says what of it is chance. ")
-        + "Negative: less than an equal part of one device's. Waiting is static as far as a rank is late again and again, jitter as far "
-        "as now one and now another is. Last rank: who came last most often; empty where launches disagree."
+        + "Negative: less than an equal part of one device's. Waiting is static as far as a rank is late each time, "
+        "jitter as far as now one and now another is. Last rank: who came last most often, if launches agree."
     )  # fmt: skip
     groups = grouped_accounts(found)
-    return section("Where the time went", columns, groups, "losses.csv", words, weak=lambda account: not_measured(account.case), brief=False)
+    return section("Where the time went", columns, groups, "losses.csv", words,
+                   weak=lambda account: not_measured(account.case), brief=False)
 
 
 def grouped_accounts(found: list[Account]) -> dict[str, list[Account]]:
     of = {id(account.case): account for account in found}
-    return {title: [of[id(row)] for row in rows] for title, rows in by_workload(account.case for account in found).items()}
+    return {title: [of[id(row)] for row in rows] for title,
+            rows in by_workload(account.case for account in found).items()}
 
 
 def share_of(account: Account, loss: str) -> Toned | str:
@@ -168,7 +159,9 @@ def throughput(run: Path) -> Section | None:
         word("origin"),
         number("images_per_s", three_digits, "images/s", always=True),
         Column("a step", lambda row: duration(row.number("seconds_median")), brief=False),
-        Column("of one rank's", lambda row: percent(*(row.number(name) for name in ("relative_to_one_rank", "relative_ci_low", "relative_ci_high")))),
+        Column("of one rank's",
+               lambda row: percent(*(row.number(name)
+                                     for name in ("relative_to_one_rank", "relative_ci_low", "relative_ci_high")))),
         cell("mfu_published", "MFU", percent, brief=False),
         cell("sm_clock_mhz", "MHz", three_digits, brief=False),
         cell("throttled_share", "throttled", percent, brief=False),
@@ -177,13 +170,13 @@ def throughput(run: Path) -> Section | None:
         cell("gpu_joules_per_image", "J an image", three_digits, brief=False),
     ]
     kinds = {"images/s": intervals.told(rows, "images_per_s_ci_low", "interval"),
-             "the share of one rank": "interval over rounds" if any(row["relative_ci_low"] for row in rows) else ""}  # fmt: skip
+             "the share of one rank": "interval over rounds" if any(row["relative_ci_low"] for row in rows)
+             else ""}  # fmt: skip
     said = ", ".join(f"of {name} the {kind}" for name, kind in kinds.items() if kind)
-    words = "Training steps without synchronisation, all ranks at once: what contention alone leaves; images/s of all, batch of each rank."
+    words = "Training steps without synchronisation, all ranks at once: what contention alone leaves."
     words += f" In brackets: {said}." if said else ""
     if any(row["device"] != "cpu" for row in rows):
-        words += (" MFU: of the FLOP/s that the GPU did in a matrix product here, or has by what its maker says. Throttled: in what share of the "
-                  "repetitions a GPU ran below its clock, and by its power limit.")  # fmt: skip
+        words += " MFU: of the FLOP/s that its maker says. Throttled: in what share of looks, by power."
     return section("Throughput", columns, {"": rows}, "throughput.csv", words, weak=not_measured)
 
 
@@ -205,7 +198,8 @@ def cost_models(run: Path) -> Section | None:
     rows = [row for row in read_rows(run, "fits.csv") if row["residual"]]
     labels = {row["label"]: row["label"].split() for row in rows}
     common = set.intersection(*map(set, labels.values())) if len(labels) > 1 else set()
-    names = {label: " · ".join([*parts[:1], *(part for part in parts[1:] if part not in common)]) for label, parts in labels.items()}
+    names = {label: " · ".join([*parts[:1], *(part for part in parts[1:] if part not in common)]) for label,
+             parts in labels.items()}
 
     def scaled(name: str, times: float) -> Callable[[Row], str]:
         return lambda row: three_digits(times * row.number(name))
@@ -221,9 +215,10 @@ def cost_models(run: Path) -> Section | None:
         cell("residual", "typically off", percent, always=True),
     ]
     words = (
-        "t = α·steps + β·bytes sent + γ·bytes reduced, fitted to all sizes and numbers of ranks by relative errors; steps and bytes are the "
-        "algorithm's own line. Without γ, β holds sending and reducing; for native, whose work is unknown, β is a byte of the buffer. Caches "
-        "make the truth more than one line: where the model is far off, it predicts nothing."
+        "t = α·steps + β·bytes sent + γ·bytes reduced, fitted to all sizes and numbers of ranks by relative errors; "
+        "steps and bytes are the algorithm's own line. Without γ, β holds sending and reducing; for native, whose "
+        "work is unknown, β is a byte of the buffer. Caches make the truth more than one line: where the model is far "
+        "off, it predicts nothing."
     )
     return section("Cost model", columns, {"": rows}, "fits.csv", words, weak=not_measured, brief=False)
 
@@ -246,13 +241,13 @@ def published(names: list[str]) -> Section | None:
         Column("speedup", of("speedup", three_digits)),
         Column("efficiency", of("efficiency", percent)),
         *(text(name, lambda pair, name=name: pair[1][name], always=True) for name in ("base", "kind")),
-        wide("printed", lambda pair: pair[1]["printed"].removeprefix("'")),
         wide("source", lambda pair: pair[0].source(), always=True),
         wide("note", lambda pair: pair[1]["note"]),
     ]
     words = (
-        "Quoted from elsewhere, not measured here, and never in a ratio with what was. Derived: by arithmetic alone from the quoted rows of "
-        "the same series; base: the number of GPUs that speedup and efficiency are relative to."
+        "Quoted from elsewhere, not measured here, and never in a ratio with what was. Derived: by arithmetic alone "
+        "from the quoted rows of the same series; base: the number of GPUs that speedup and efficiency are relative "
+        "to."
     )
     return section("Published results", columns, {"": rows}, "configs/published.csv", words)
 
@@ -272,17 +267,17 @@ def bandwidth(run: Path) -> Section | None:
             sorted(group, key=lambda row: row.number("size_bytes")), ("size_bytes",)).values()]  # fmt: skip
         algorithms = list(dict.fromkeys(row["algorithm"] for row in group))
         for first in range(0, len(algorithms), MOST_COLUMNS):
-            columns = [Column("size", size_of), *(Column(name, rate_of(name)) for name in algorithms[first : first + MOST_COLUMNS])]
+            columns = [Column("size", size_of),
+                       *(Column(name, rate_of(name)) for name in algorithms[first : first + MOST_COLUMNS])]
             tables.append(table(columns, by_size, "allreduce.csv", title))
     rates = any(row["ranks"] != "1" and row["busbw_gb_per_s"] for row in rows)  # one rank has no bus bandwidth
     kind = intervals.told(rows, "seconds_ci_low", "launches")
     words = "Median time of one allreduce." if not rates else (
-        f"Median time, and bus bandwidth in GB/s (10⁹ bytes){f' with its {kind}' if kind else ''}. busbw = bytes / seconds · 2(p−1)/p, so "
-        "that algorithms and numbers of ranks can be compared."
+        f"Median time, and bus bandwidth in GB/s (10⁹ bytes){f' with its {kind}' if kind else ''}. busbw = bytes / "
+        "seconds · 2(p−1)/p, so that algorithms and numbers of ranks can be compared."
     )  # fmt: skip
     if any(row["native_ratio"] for row in rows):
-        words += (" × native: the time of the library's own allreduce over this one, paired by round, and what that proves: above 1 this one "
-                  "is faster.")  # fmt: skip
+        words += " × native: the time of the library's own over this one, paired by round: above 1 this one is faster."
     left_out = f"{len(tables) - MOST_PANELS} more tables in allreduce.csv" if len(tables) > MOST_PANELS else ""
     return Section("Allreduce", tables[:MOST_PANELS], words, left_out)
 
@@ -298,5 +293,6 @@ def rate_of(algorithm: str) -> Callable[[dict[str, Row]], object]:
 def rate_cell(row: Row) -> Toned:
     """'20.0 µs · 5.24 [5.10, 5.30]', and under it '1.20 [1.16, 1.25] × native: faster'"""
     rate = "" if row["ranks"] == "1" else three_digits(row.number("busbw_gb_per_s"), *intervals.of_bandwidth(row))
-    native = f"{with_ends(row, 'native_ratio', three_digits)} × native: {row['native_verdict'].lower()}" if row["native_ratio"] else ""
-    return Toned(" · ".join(filter(None, [duration(row.number("seconds_median")), rate])), small=native)
+    native = f"{with_ends(row, 'native_ratio', three_digits)} × native: {row['native_verdict'].lower()}"
+    return Toned(" · ".join(filter(None, [duration(row.number("seconds_median")), rate])), small=native
+                 if row["native_ratio"] else "")

@@ -13,7 +13,8 @@ CELLS = {"SLOWER": "failure", "MACHINE": "failure", "UNDECIDED": "skipped", "WAT
 
 
 def write_junit(night: Night) -> str:
-    suite = ElementTree.Element("testsuite", name=f"scalebench nightly {night.name()}", hostname=plain(night.text("host"), 120),
+    suite = ElementTree.Element("testsuite", name=f"scalebench nightly {night.name()}",
+                                hostname=plain(night.text("host"), 120),
                                 timestamp=plain(night.text("started_utc").removesuffix("Z"), 40))  # fmt: skip
     add(suite, "night", "verdict", NIGHTS.get(night.verdict, "error"), f"{night.title()}. {MEANINGS[night.verdict]}.")
     for host in night.hosts_at_fault():

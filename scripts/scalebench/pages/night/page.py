@@ -6,15 +6,15 @@ from __future__ import annotations
 from scalebench.numbers import percent
 from scalebench.pages.night.record import MEANINGS, Night, against, before_after, change, histories, label
 from scalebench.pages.night.sparkline import sparkline
-from scalebench.pages.render import Column, Section, Toned, render, section, sections, text, wide
-from scalebench.plain import plain
+from scalebench.pages.render import Column, Section, Toned, pairs, render, section, sections, text, wide
 from scalebench.rows import Row
 
 # All others are red: a verdict that is not known must not look like a pass.
 TONES = {"PASS": "good", "UNSURE": "odd"}
 SIGNS = {"good": "✅", "odd": "⚠️", "bad": "❌"}
 BOXES = {"good": "", "odd": " warn", "bad": " stop"}
-CELLS = {"SLOWER": "bad", "MACHINE": "bad", "MISSING": "bad", "WATCHED": "odd", "UNDECIDED": "odd", "FASTER": "good", "SAME": ""}
+CELLS = {"SLOWER": "bad", "MACHINE": "bad", "MISSING": "bad", "WATCHED": "odd", "UNDECIDED": "odd", "FASTER": "good",
+         "SAME": ""}
 MOST_DRAWN, MOST_LISTED = 100, 50
 
 
@@ -22,9 +22,11 @@ def written(night: Night) -> dict[str, str]:
     """report.html and report.md"""
     tone = TONES.get(night.verdict, "bad")
     words = {
-        "title": night.title(), "name": night.name(), "verdict": night.verdict, "meaning": MEANINGS[night.verdict], "tone": tone,
+        "title": night.title(), "name": night.name(), "verdict": night.verdict, "meaning": MEANINGS[night.verdict],
+        "tone": tone,
         "box": BOXES[tone], "sign": SIGNS[tone], "day": night.text("started_utc")[:10] or "an unknown day",
-        "hosts": night.hosts_at_fault()[:MOST_LISTED], "suspect_line": night.text("suspect_line"), "doubts": night.doubts,
+        "hosts": night.hosts_at_fault()[:MOST_LISTED], "suspect_line": night.text("suspect_line"),
+        "doubts": night.doubts,
         "counts": ", ".join(f"{number} {name}" for name, number in night.counts().items()), "build": build(night),
         "accepted": night.text("accepted_now", "reason"), "about": about(night),
         "sections": sections([programs(night), changes(night), to_look_at(night), all_cells(night), provenance(night)]),
@@ -43,7 +45,8 @@ def build(night: Night) -> str:
     if not night.text("accepted", "run"):
         return "No build was accepted before tonight."
     if night.changed_programs():
-        return f"The accepted build, of {night.text('accepted', 'run')}, is of commit {commits[0]}, tonight's of {commits[1]}."
+        accepted = night.text("accepted", "run")
+        return f"The accepted build, of {accepted}, is of commit {commits[0]}, tonight's of {commits[1]}."
     return "The programs are the accepted ones, byte for byte."
 
 
@@ -55,7 +58,8 @@ def programs(night: Night) -> Section:
 
 
 def changes(night: Night) -> Section:
-    columns = [wide(head, lambda row, place=place: row[place] or "–", always=True) for place, head in enumerate(("what", "before", "after"))]
+    columns = [wide(head, lambda row, place=place: row[place] or "–", always=True) for place,
+               head in enumerate(("what", "before", "after"))]
     return section("What else changed since the last good night", columns, {"": night.changes()}, "nightly.json")
 
 
@@ -77,21 +81,24 @@ def to_look_at(night: Night) -> Section:
         tone = CELLS.get(cell["verdict"], "bad")
         return sparkline(past.get(cell["key"], []), cell.number("before"), tone) if id(cell) in drawn else ""
 
-    columns = [*COLUMNS, SEES, text("its last nights", nights, always=bool(past), brief=False), wide("why", lambda cell: cell["note"])]
+    columns = [*COLUMNS, SEES, text("its last nights", nights, always=bool(past), brief=False),
+               wide("why", lambda cell: cell["note"])]
     words = (
-        "Before: the accepted build tonight, or the median of its good nights. The change is relative to that: positive is slower, with its "
-        "95 % interval. Sees: the smallest change that would have shown. The line: the accepted programs' last nights."
+        "Before: the accepted build tonight, or the median of its good nights. The change is relative to that: "
+        "positive is slower, with its 95 % interval. Sees: the smallest change that would have shown. The line: the "
+        "accepted programs' last nights."
     )
     return section("Cells that need a look", columns, {"": found}, "history.csv", words, most=MOST_DRAWN)
 
 
 def all_cells(night: Night) -> Section:
-    return section("Every cell", [*COLUMNS, SEES], {"": night.cells}, "history.csv", folded=f"{len(night.cells)} cells", brief=False)
+    return section("Every cell", [*COLUMNS, SEES], {"": night.cells}, "history.csv", folded=f"{len(night.cells)} cells",
+                   brief=False)
 
 
 def provenance(night: Night) -> Section:
     paths = {"run": ("run",), "started": ("started_utc",), "finished": ("finished_utc",), "exit code": ("exit_code",),
              "accepted build": ("accepted", "run"), "last good night before": ("good_before",)}  # fmt: skip
-    facts = [(name, plain(night.text(*path))) for name, path in paths.items() if night.text(*path)]
-    columns = [text("what", lambda fact: fact[0], always=True), wide("value", lambda fact: Toned(fact[1], "code"), always=True)]
-    return section("Provenance", columns, {"": facts}, "nightly.json", brief=False)
+    facts: list[tuple[str, object]] = [(name, Toned(night.text(*path), "code")) for name, path in paths.items()
+                                       if night.text(*path)]
+    return pairs("Provenance", ("what", "value"), {"": facts})

@@ -3,16 +3,15 @@
 # defensively: a PASS is believed only as far as the cells bear it out.
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from scalebench.manifest import as_text
+from scalebench import Refused
+from scalebench.manifest import Document, as_text, read
 from scalebench.numbers import duration, percent
 from scalebench.plain import plain
 from scalebench.rows import Row, each_row, read_rows, say
@@ -38,17 +37,11 @@ HISTORY = re.compile(rf"{NAME.pattern}/history\.csv")
 Change = tuple[str, str, str]  # what, before, after
 
 
-def facts(value: Any) -> dict[str, str]:
-    """An object's values as text, by name."""
-    return {str(name): as_text(one) for name, one in value.items() if name != "absent"} if isinstance(value, dict) else {}
-
-
-def surroundings(content: Any) -> dict[str, str]:
+def surroundings(night: Document) -> dict[str, str]:
     """Software, libraries and hosts of a night, by name."""
-    content = content if isinstance(content, dict) else {}
-    hosts = content.get("hosts")
-    found = {f"host {one.get('host')}": one.get("found") for one in hosts if isinstance(one, dict)} if isinstance(hosts, list) else {}
-    return {**facts(content.get("software")), **facts(content.get("libraries")), **facts(found)}
+    found = {f"host {one.get('host')}": one.get("found", "") for one in night.records("hosts")}
+    known = {**night.entries("software"), **night.entries("libraries"), **found}
+    return {name: text for name, text in known.items() if name != "absent"}
 
 
 def differences(before: dict[str, str], after: dict[str, str], gone: bool = True) -> list[Change]:
@@ -57,35 +50,21 @@ def differences(before: dict[str, str], after: dict[str, str], gone: bool = True
     return [(name, before.get(name, ""), after.get(name, "")) for name in names if before.get(name) != after.get(name)]
 
 
-@dataclass(frozen=True)
-class Night:
-    folder: Path
-    content: dict[str, Any]  # of nightly.json
-    cells: list[Row]  # of its history.csv; what needs a look first
-    verdict: str
-    doubts: list[str]  # why the verdict is not the one that nightly.json states
-
-    def text(self, *path: str) -> str:
-        """The scalar at path of nightly.json as text, '' when there is none."""
-        return as_text(self.value(*path))
-
-    def value(self, *path: str) -> Any:
-        value: Any = self.content
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        return value
-
-    def records(self, name: str) -> list[dict[str, Any]]:
-        value = self.value(name)
-        return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+class Night(Document):
+    def __init__(self, folder: Path, content: dict[str, Any], cells: list[Row], verdict: str,
+                 doubts: list[str]) -> None:
+        """`content`: of nightly.json; `cells`: of history.csv; `doubts`: why the verdict is not the stated one."""
+        super().__init__(content)
+        self.folder, self.cells, self.verdict, self.doubts = folder, cells, verdict, doubts
 
     def hosts_at_fault(self) -> list[str]:
         """Hosts that are dead, or named at fault: 'host3: unreachable: no answer'."""
-        return [plain(": ".join(as_text(one.get(name)) for name in ("host", "verdict", "why"))) for one in self.records("suspects")]
+        return [plain(": ".join(one.get(name, "") for name in ("host", "verdict", "why")))
+                for one in self.records("suspects")]
 
     def changed_programs(self) -> list[Change]:
         """Programs whose bytes are not those of the accepted build, by their SHA-256."""
-        return differences(facts(self.value("accepted", "tool", "binaries")), facts(self.value("tool", "binaries")), gone=False)
+        return differences(self.entries("accepted", "tool", "binaries"), self.entries("tool", "binaries"), gone=False)
 
     def changes(self) -> list[Change]:
         """What may have made the machine slower and is not as in the last good night: software, libraries, hosts."""
@@ -93,11 +72,11 @@ class Night:
         if not before or not NAME.fullmatch(before):
             return []
         try:
-            content = json.loads((self.folder.parent / before / "nightly.json").read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
+            content, _ = read(self.folder.parent / before / "nightly.json")
+        except (OSError, Refused) as error:
             say(f"report: what changed since {before} cannot be told: {error}")
             return []
-        return differences(surroundings(content), surroundings(self.content))
+        return differences(surroundings(Document(content)), surroundings(self))
 
     def counts(self) -> Counter[str]:
         return Counter(cell["verdict"] for cell in self.cells)
@@ -123,12 +102,12 @@ def read_night(folder: Path) -> Night:
     """A nightly.json that cannot be read is a night whose verdict is UNKNOWN: a report that says so is worth more
     than none."""
     doubts: list[str] = []
-    content: Any = None
+    content: dict[str, Any] = {}
     try:
-        content = json.loads((folder / "nightly.json").read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        content, _ = read(folder / "nightly.json")
+    except (OSError, Refused) as error:
         doubts.append(f"nightly.json cannot be read: {error}")
-    if not isinstance(content, dict) or content.get("schema_version") != 1:
+    if content.get("schema_version") != 1:
         doubts = doubts or ["nightly.json is not an object of schema_version 1"]
         content = {}
     cells = [row for row in read_rows(folder, "history.csv") if row["key"] != "*"]

@@ -29,7 +29,8 @@ def sparkline(nights: Sequence[Row], baseline: float, tone: str) -> Toned | str:
     known = [value for value in values if not math.isnan(value)]
     if not known:
         return ""
-    words = f"{len(values)} nights, {len(values) - len(known)} without a value: {duration(min(known))} to {duration(max(known))}"
+    low, high = duration(min(known)), duration(max(known))
+    words = f"{len(values)} nights, {len(values) - len(known)} without a value: {low} to {high}"
     return Toned(words, image=drawn(nights, values, baseline, COLOURS.get(tone, LINE)) if Figure else Markup())
 
 
