@@ -82,9 +82,7 @@ void require_possible(const ImportedCase& one, const std::string& file) {
   if (!(rate > fastest)) return;
   fail<UsageError>(
       "{}: epochs of {:g} s and {} images would be {:.0f} images/s on each rank, and no device "
-      "comes near {:.0f}; are these steps? write --metric 'seconds=... *STEPS' for epochs of so "
-      "many of "
-      "them, or --bench throughput",
+      "comes near {:.0f}; are these steps? write --bench throughput",
       file, seconds, one.row.get("samples"), rate, fastest);
 }
 

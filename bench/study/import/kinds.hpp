@@ -60,9 +60,8 @@ ImportedFile read_collectives(std::string_view text, const std::string& file,
 // their order.
 
 /// "column=expression" or "column:unit=expression", as "seconds:ms=step took ([0-9.]+)" in the
-/// syntax of LinePattern; behind seconds of epochs " *STEPS". Throws UsageError for an unknown
-/// column or unit, one named twice, a bad expression and one without a group. The preset has no
-/// name.
+/// syntax of LinePattern. Throws UsageError for an unknown column or unit, one named twice, a bad
+/// expression and one without a group. The preset has no name.
 Preset parse_metrics(const std::vector<std::string>& texts, const Schema& schema);
 
 /// One launch with one case. A metric that is nowhere in the log, or not a number where it is,

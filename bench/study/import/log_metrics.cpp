@@ -7,20 +7,6 @@
 #include "kernels/error.hpp"
 
 namespace scalebench {
-namespace {
-
-/// Takes "*STEPS" off the end of an expression: "took ([0-9.]+) *5005" or "...)*5005".
-double steps_behind(std::string& expression) {
-  const std::size_t star = expression.rfind('*');
-  if (star == std::string::npos || star == 0) return 0;
-  const char before = expression[star - 1];
-  const std::string steps = expression.substr(star + 1);
-  if ((before != ' ' && before != ')') || !is_count(steps)) return 0;
-  expression.erase(expression.find_last_not_of(' ', star - 1) + 1);
-  return decimal_of(steps).value_or(0);
-}
-
-}  // namespace
 
 Preset parse_metrics(const std::vector<std::string>& texts, const Schema& schema) {
   std::vector<std::string_view> valid = value_columns(schema);
@@ -53,10 +39,6 @@ Preset parse_metrics(const std::vector<std::string>& texts, const Schema& schema
       if (!metric.per_second) metric.factor = unit_factor(place, metric.says, unit);
     }
     metric.expression = text.substr(equals + 1);
-    metric.steps = steps_behind(metric.expression);
-    if (metric.steps > 0 && (metric.says != "seconds" || schema.file != epoch_schema().file)) {
-      fail<UsageError>("{}: *STEPS makes epochs of seconds, in epoch.csv alone", place);
-    }
     const LinePattern checked(place, metric.expression);  // throws for what is none
     carriers += carries_values(schema, metric.says) ? 1 : 0;
   }

@@ -43,7 +43,6 @@ struct EpochSoFar {
   double unit_seconds = std::nan("");
   double printed_seconds = std::nan("");
   double accuracy = std::nan("");
-  std::vector<double> values;  // of a metric that is of steps
 
   /// Whether its mean is that of all its steps, but those after the last line that is printed.
   /// Where these could be many, something has to follow.
@@ -157,9 +156,6 @@ class LogReader {
     }
     if (!is_measured) return note(metric.says, value, line);
     found.numbers.push_back(*number);
-    if (metric.steps <= 0) return;
-    if (epoch_ == nullptr) enter("");
-    epoch_->values.push_back(*number);
   }
 
   void note(std::string_view column, std::string_view value, std::size_t line) {
@@ -266,9 +262,6 @@ class LogReader {
     if (found.bad || found.numbers.empty()) {
       one.row.set("status", "failed");
       one.row.set("note", fmt::format("the log has no {} where it should", carrier.says));
-    } else if (carrier.steps > 0) {
-      one.seconds = epochs_of_steps(carrier.steps);
-      one.row.set("note", fmt::format("mean step x {:g} steps", carrier.steps));
     } else {
       if (is_epoch_ && carrier.says == "seconds") compare_with_names(found.numbers.size());
       for (const double value : found.numbers) {
@@ -282,24 +275,6 @@ class LogReader {
     if (const std::string problem = check_states(one); !problem.empty()) find(0, problem);
   }
 
-  /// Of values that are steps, epochs: the mean of the steps of each epoch that the log names, or
-  /// of all, times the steps of an epoch.
-  std::vector<double> epochs_of_steps(double steps) {
-    std::size_t most = 0;
-    for (const EpochSoFar& epoch : epochs_) most = std::max(most, epoch.values.size());
-    std::vector<double> seconds;
-    for (const EpochSoFar& epoch : epochs_) {
-      if (epoch.values.empty()) continue;
-      if (epoch.values.size() < most) {
-        find(0, fmt::format("epoch {} has {} values and others {}: it does not count", epoch.name,
-                            epoch.values.size(), most));
-        continue;
-      }
-      seconds.push_back(summarise(epoch.values).mean * steps);
-    }
-    return seconds;
-  }
-
   /// More epochs than the log names are no epochs.
   void compare_with_names(std::size_t values) {
     std::set<std::string> names;
@@ -307,8 +282,7 @@ class LogReader {
     if (names.empty() || values <= names.size()) return;
     find(0,
          fmt::format("{} values for {} epoch(s) that the log names; are these steps, or do several "
-                     "processes print? for steps write --metric 'seconds=... *STEPS' or --bench "
-                     "throughput",
+                     "processes print? for steps write --bench throughput",
                      values, names.size()));
   }
 

@@ -24,7 +24,6 @@ struct Pattern {
   std::string expression;
   double factor = 1;        // to seconds, or to a share; of --metric to the column's unit
   bool per_second = false;  // the log has how many a second, and ours are seconds
-  double steps = 0;         // the values are steps, and so many make an epoch; 0: they are epochs
 };
 
 struct Preset {

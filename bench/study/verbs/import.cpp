@@ -241,8 +241,7 @@ void add_import(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--preset", options.guide.preset,
                   "log: whose log it is, instead of --metric; one of list presets");
   add_one_each(verb, "--metric", options.guide.metrics,
-               "log: column=expression or column:unit=expression, its number in (...); behind "
-               "seconds of steps *STEPS, for epochs of so many");
+               "log: column=expression or column:unit=expression, its number in (...)");
   add_one_each(verb, "--set", options.settings,
                "column=value, or as many values, separated by commas, as there are files");
   verb.add_option(
