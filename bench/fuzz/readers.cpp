@@ -222,8 +222,8 @@ void published(std::string_view bytes) {
   const CsvTable table = CsvTable::read(file);
   if (table.size() == 0) return;
   const std::string& name = table.text(0, "name");
-  const Schema& schema = published_schema(file, name);
-  make_rows(read_published(file, name, schema, Settings()), schema);
+  const CsvMap map = published_map(file, name);
+  make_rows(read_mapped_csv(file, map, Settings()), *map.schema);
 }
 
 // Hosts, and what launchers say of them.

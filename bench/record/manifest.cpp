@@ -94,9 +94,6 @@ static void members(auto& visit, ImportRecord::File& file) {
 static void members(auto& visit, ImportRecord& record) {
   visit("kind", record.kind);
   visit("files", record.files);
-  visit.maybe("source", record.source);
-  visit.maybe("date", record.date);
-  visit.maybe("conditions", record.conditions);
 }
 
 static void members(auto& visit, Manifest& manifest) {

@@ -58,7 +58,6 @@ struct ImportRecord {
   };
   std::string kind;  // as typed: nccl-tests, osu, csv, log, published
   std::vector<File> files;
-  std::string source, date, conditions;  // of what is quoted; else empty
 };
 
 /// A host that was asked for, as it was found before the first launch.

@@ -23,7 +23,7 @@ TEST(ImportFolder, IsReadAsAStoredRunWithItsLaunchesAndCells) {
       "1048576 262144 float sum -1 200.0 5.24 5.24 0 100.0 10.49 10.49 0\n";
   std::vector<NumberedLaunch> launches;
   Manifest manifest;
-  manifest.import = ImportRecord{"nccl-tests", {{"a.txt", "ab", 3, {1, 2}, 0}}, "", "", ""};
+  manifest.import = ImportRecord{"nccl-tests", {{"a.txt", "ab", 3, {1, 2}, 0}}};
   for (const int number : {1, 2}) {
     ImportedFile file = read_collectives(text, "a.txt", {{"ranks", "2"}});
     launches.push_back({number, "a.txt", std::move(file.launches.at(0))});

@@ -33,9 +33,8 @@ struct ImportedLaunch {
 struct ImportedFile {
   std::vector<ImportedLaunch> launches;
   std::vector<Remark> findings;
-  Facts key, treatment;                  // of the environment, as far as the file tells
-  std::vector<std::string> remarks;      // what a user should know of rows that are right
-  std::string source, date, conditions;  // of what is quoted, where the file says so
+  Facts key, treatment;              // of the environment, as far as the file tells
+  std::vector<std::string> remarks;  // what a user should know of rows that are right
 };
 
 // Columns whose values the user gives.

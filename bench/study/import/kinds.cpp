@@ -8,6 +8,7 @@
 #include <array>
 #include <iterator>
 #include <string>
+#include <tuple>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/record/file.hpp"
@@ -65,55 +66,65 @@ namespace {
 constexpr std::array<std::string_view, 6> kKinds{"nccl-tests", "osu", "imb",
                                                  "csv",        "log", "published"};
 
-const Schema& schema_of_log(const ImportGuide& guide) {
+void require_own_options(std::string_view kind, const ImportGuide& guide) {
+  const std::tuple<std::string_view, bool, std::string_view> given[]{
+      {"--metric", !guide.metrics.empty(), "log"},
+      {"--preset", !guide.preset.empty(), "log"},
+      {"--bench", !guide.bench.empty(), "log"},
+      {"--map", !guide.map.empty(), "csv"}};
+  for (const auto& [option, is_given, its] : given) {
+    if (is_given && kind != its) fail<UsageError>("{} belongs to {} alone", option, its);
+  }
+}
+
+ImportReader log_reader(const ImportGuide& guide) {
   const Schema& schema = schema_of_bench(guide.bench.empty() ? "epoch" : guide.bench);
   if (guide.preset.empty()) {
     if (guide.metrics.empty()) {
       fail<UsageError>("log: what is to be found? add --preset NAME or --metric column=expression");
     }
-    parse_metrics(guide.metrics, schema);
-    return schema;
+    const Preset metrics = parse_metrics(guide.metrics, schema);
+    return {&schema, [=, &schema](const std::string& path, const Settings& settings) {
+              return read_log(read_foreign(path), path, schema, metrics, settings);
+            }};
   }
   if (!guide.metrics.empty()) {
     fail<UsageError>("--preset {} says what is to be found: leave --metric out, or --preset",
                      guide.preset);
   }
-  row_named(read_presets(guide.presets), &Preset::name, "preset", guide.preset);
+  const std::vector<Preset> presets = read_presets(guide.presets);
+  row_named(presets, &Preset::name, "preset", guide.preset);
   if (!is_training(schema)) {
     fail<UsageError>("--preset {}: its values are of epoch or throughput, not of {}", guide.preset,
                      guide.bench);
   }
-  return schema;
+  return {&schema,
+          [=, &schema, preset = guide.preset](const std::string& path, const Settings& settings) {
+            return read_preset(read_foreign(path), path, schema, presets, preset, settings);
+          }};
 }
 
 }  // namespace
 
 std::vector<std::string_view> import_kinds() { return {kKinds.begin(), kKinds.end()}; }
 
-const Schema& import_schema(std::string_view kind, const ImportGuide& guide) {
+ImportReader import_reader(std::string_view kind, const ImportGuide& guide) {
   require_known("kind", kind, kKinds);
-  const bool is_log = kind == "log";
-  if (!is_log && !guide.metrics.empty()) fail<UsageError>("--metric belongs to log alone");
-  if (!is_log && !guide.preset.empty()) fail<UsageError>("--preset belongs to log alone");
-  if (!is_log && !guide.bench.empty()) fail<UsageError>("--bench belongs to log alone");
-  if (kind != "csv" && !guide.map.empty()) fail<UsageError>("--map belongs to csv alone");
-  if (is_log) return schema_of_log(guide);
-  if (kind == "published") return published_schema(guide.catalog, guide.name);
-  if (kind != "csv") return allreduce_schema();
-  if (guide.map.empty()) fail<UsageError>("csv: which column is what? add --map FILE.toml");
-  return *read_csv_map(guide.map).schema;
-}
-
-ImportedFile read_import(std::string_view kind, const std::string& path, const ImportGuide& guide,
-                         const Schema& schema, const Settings& settings) {
-  if (kind == "published") return read_published(guide.catalog, path, schema, settings);
-  if (kind == "csv") return read_mapped_csv(required(path), read_csv_map(guide.map), settings);
-  const std::string text = read_foreign(path);
-  if (kind != "log") return read_collectives(text, path, settings);
-  if (guide.preset.empty()) {
-    return read_log(text, path, schema, parse_metrics(guide.metrics, schema), settings);
+  require_own_options(kind, guide);
+  if (kind == "log") return log_reader(guide);
+  if (kind == "csv" || kind == "published") {
+    if (kind == "csv" && guide.map.empty()) {
+      fail<UsageError>("csv: which column is what? add --map FILE.toml");
+    }
+    const CsvMap map =
+        kind == "csv" ? read_csv_map(guide.map) : published_map(guide.catalog, guide.name);
+    return {map.schema, [map](const std::string& path, const Settings& settings) {
+              return read_mapped_csv(required(path), map, settings);
+            }};
   }
-  return read_preset(text, path, schema, read_presets(guide.presets), guide.preset, settings);
+  return {&allreduce_schema(), [](const std::string& path, const Settings& settings) {
+            return read_collectives(read_foreign(path), path, settings);
+          }};
 }
 
 }  // namespace scalebench

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -32,14 +33,15 @@ std::string read_foreign(const std::filesystem::path& path);
 
 std::vector<std::string_view> import_kinds();
 
-/// The schema of the case file that rows of this kind become. Throws UsageError for an unknown
-/// kind, for what it lacks, for what belongs to another one, and for a guide that cannot be
-/// followed.
-const Schema& import_schema(std::string_view kind, const ImportGuide& guide);
+/// How the files of a kind are read: what rows they become, and the reader of one file.
+struct ImportReader {
+  const Schema* schema = nullptr;  // of the case file
+  std::function<ImportedFile(const std::string& path, const Settings& settings)> read;
+};
 
-/// Reads one file; of "published" the rows of one name. `schema`: of import_schema.
-ImportedFile read_import(std::string_view kind, const std::string& path, const ImportGuide& guide,
-                         const Schema& schema, const Settings& settings);
+/// Throws UsageError for an unknown kind, for what it lacks, for what belongs to another one, and
+/// for a guide that cannot be followed.
+ImportReader import_reader(std::string_view kind, const ImportGuide& guide);
 
 // Results of collectives: nccl-tests (all_reduce_perf, 1.x to 2.19), RCCL's and others' that print
 // the same, mscclpp-test, osu_allreduce (3 to 7.5), Allreduce of the Intel MPI Benchmarks; as text,
@@ -79,20 +81,6 @@ ImportedFile read_preset(std::string_view text, const std::string& file, const S
                          const std::vector<Preset>& presets, std::string_view preset,
                          const Settings& settings);
 
-// Rows of configs/published.csv: what somebody has measured and printed, with the source in each
-// note. Of one kind: epochs, images a second, or allreduces.
-
-/// Throws UsageError for a name that the catalog does not have.
-void require_published(const std::filesystem::path& catalog, const std::string& name);
-
-/// The kind of case that this name has numbers of: epochs, else steps, else allreduces. Throws
-/// UsageError for an unknown name, and where it has none.
-const Schema& published_schema(const std::filesystem::path& catalog, const std::string& name);
-
-/// One launch of the rows of that name; a row that holds no time is a finding.
-ImportedFile read_published(const std::filesystem::path& catalog, const std::string& name,
-                            const Schema& schema, const Settings& settings);
-
 // Another suite's CSV file, by a map of its columns: a row is one value of a case. The map is a
 // TOML file that names, for our columns, theirs with their units, and which rows to take.
 // docs/import.md shows one. What is the same in every row is --set.
@@ -101,6 +89,7 @@ struct MappedColumn {
   std::string ours;    // a column of the case file, a value column, or "launch"
   std::string theirs;  // the foreign header's
   double factor = 1;   // from their unit to ours
+  bool each = false;   // a rate of one rank
   std::map<std::string, std::string> names;  // their texts: ours; empty: as they are
 };
 
@@ -113,12 +102,20 @@ struct CsvMap {
 /// Throws UsageError with all complaints, `file:line:column: what`, one a line.
 CsvMap read_csv_map(const std::filesystem::path& path);
 
+/// configs/published.csv as such a file: the rows of that name which have an epoch, else images a
+/// second, else the bandwidth of an allreduce. What was measured, by whom and when is in each note.
+/// Throws UsageError for an unknown name, and where it has none of these.
+CsvMap published_map(const std::filesystem::path& catalog, const std::string& name);
+
+/// Throws UsageError for a name that the catalog does not have.
+void require_published(const std::filesystem::path& catalog, const std::string& name);
+
 /// The case file of that bench: "allreduce", "throughput", "epoch" or "kernels". Throws UsageError.
 const Schema& schema_of_bench(const std::string& bench);
 
 /// Rows with equal `launch` cells are one launch; without such a column all are. A row whose value
-/// is empty, "N/A" or "nan" becomes a failed case and a finding, never a 0. Throws UsageError
-/// `file:line:column: what` for a damaged file and for any other text where a number belongs.
+/// is no positive number is a finding and no case. Throws UsageError `file:line:column: what` for a
+/// damaged file and for any other text where a number belongs.
 ImportedFile read_mapped_csv(const std::filesystem::path& path, const CsvMap& map,
                              const Settings& settings);
 

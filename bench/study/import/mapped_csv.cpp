@@ -10,6 +10,7 @@
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/stored_run.hpp"
+#include "bench/study/import/epochs.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
@@ -107,6 +108,64 @@ CsvMap read_csv_map(const std::filesystem::path& path) {
 
 namespace {
 
+void require_known_name(const CsvTable& table, const std::string& name) {
+  std::vector<std::string_view> known;
+  for (std::size_t row = 0; row < table.size(); ++row) known.push_back(table.text(row, "name"));
+  if (std::ranges::find(known, name) != known.end()) return;
+  const std::string_view near = nearest_name(name, known);
+  fail<UsageError>("unknown published result '{}'{}; `scalebench list published` shows them", name,
+                   near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+}
+
+/// What a published number is of: a column of the catalog, and those of ours that it is in and that
+/// it needs.
+struct PublishedNumber {
+  std::string theirs;
+  const Schema& (*schema)();
+  std::string ours;
+  std::string needs;
+  bool each = false;
+};
+
+}  // namespace
+
+void require_published(const std::filesystem::path& catalog, const std::string& name) {
+  require_known_name(CsvTable::read(catalog), name);
+}
+
+CsvMap published_map(const std::filesystem::path& catalog, const std::string& name) {
+  // In the order in which they are preferred.
+  static const PublishedNumber kNumbers[]{
+      {"seconds_per_epoch", epoch_schema, "seconds", ""},
+      {"images_per_s", throughput_schema, "images_per_s", "batch"},
+      {"images_per_s_per_gpu", throughput_schema, "images_per_s", "batch", /*each=*/true},
+      {"busbw_gb_per_s", allreduce_schema, "busbw_gb_per_s", "size_bytes"}};
+  const CsvTable table = CsvTable::read(catalog);
+  require_known_name(table, name);
+  for (const auto& [theirs, schema, ours, needs, each] : kNumbers) {
+    std::vector<std::string> printed;
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      const bool is_it = table.text(row, "name") == name && !table.text(row, theirs).empty();
+      if (is_it) printed.push_back(table.text(row, theirs));
+    }
+    if (printed.empty()) continue;
+    CsvMap map{&schema(), {{ours, theirs, 1, each}}, {{"name", {name}}, {theirs, printed}}};
+    for (const std::string same : {"nodes", "model", "device", "dataset"}) {
+      if (schema().has(same)) map.columns.push_back({same, same});
+    }
+    map.columns.push_back({"ranks", "gpus"});
+    if (is_training(schema())) map.columns.push_back({"dtype", "precision"});
+    if (!needs.empty()) map.columns.push_back({needs, needs});
+    for (const char* const said : {"kind", "source", "date", "conditions", "note"}) {
+      map.columns.push_back({"note", said});
+    }
+    return map;
+  }
+  fail<UsageError>("{}: nothing is published of it that could be a time", name);
+}
+
+namespace {
+
 /// How suites write that there is no number. Anything else that is none is a damaged file.
 bool says_none(std::string_view text) {
   constexpr std::array<std::string_view, 12> kNone{"",    "N/A",  "n/a",  "NA",   "-",   "nan",
@@ -129,7 +188,7 @@ class MappedCsv {
     for (std::size_t row = 0; row < table_.size(); ++row) {
       if (taken(row)) add(row);
     }
-    if (result_.launches.empty() && table_.size() > 0) {
+    if (result_.launches.empty() && result_.findings.empty() && table_.size() > 0) {
       result_.findings.push_back({0, fmt::format("[filter] takes none of {} rows", table_.size())});
     }
     return std::move(result_);
@@ -151,8 +210,8 @@ class MappedCsv {
     });
   }
 
-  /// Their text in our words and units; nothing where it says that there is none.
-  std::optional<std::string> cell(std::size_t row, const MappedColumn& column) const {
+  /// Their text in our words and units.
+  std::string cell(std::size_t row, const MappedColumn& column) const {
     const std::string& text = table_.text(row, column.theirs);
     const auto named = column.names.find(text);
     if (named != column.names.end()) return named->second;
@@ -168,8 +227,9 @@ class MappedCsv {
   }
 
   void describe(std::size_t row, const MappedColumn& column, ResultRow& described) const {
-    const std::string text = cell(row, column).value_or("");
+    const std::string text = cell(row, column);
     if (says_none(text)) return;
+    if (column.ours == "note") return void(described.add_note(text));
     try {
       require_value("", column.ours, text);
     } catch (const UsageError& error) {
@@ -193,23 +253,19 @@ class MappedCsv {
       }
     }
     apply(settings_, one.row, file_);
-    set_value(row, *carrier, one);
-    launch_of(launch).cases.push_back(one);
-  }
-
-  void set_value(std::size_t row, const MappedColumn& carrier, ImportedCase& one) {
-    if (map_.schema->has("rank")) set_where_empty(one.row, "rank", "all");
-    const std::string& text = table_.text(row, carrier.theirs);
+    if (is_training(*map_.schema)) complete_training(one.row);
+    const std::string& text = table_.text(row, carrier->theirs);
     const std::optional<double> number = decimal_of(text);
-    if (!number && !says_none(text)) refuse(row, carrier, no_number(carrier.theirs, text));
-    if (number && *number > 0) {
-      const std::string place = fmt::format("{}:{}", file_, table_.line(row));
-      one.seconds = {seconds_behind(place, one.row, carrier.ours, *number * carrier.factor)};
-      return;
+    if (!number || *number <= 0) {
+      const std::string why = number ? fmt::format("{} is '{}'", carrier->theirs, text)
+                                     : no_number(carrier->theirs, text);
+      return result_.findings.push_back({table_.line(row), why});
     }
-    one.row.set("status", "failed");
-    one.row.set("note", fmt::format("{} is '{}'", carrier.theirs, text));
-    result_.findings.push_back({table_.line(row), one.row.get("note")});
+    const double of_all = carrier->each ? number_in(one.row, "ranks") : 1;
+    const std::string place = fmt::format("{}:{}", file_, table_.line(row));
+    one.seconds = {
+        seconds_behind(place, one.row, carrier->ours, *number * carrier->factor * of_all)};
+    launch_of(launch).cases.push_back(one);
   }
 
   ImportedLaunch& launch_of(const std::string& launch) {

@@ -25,16 +25,16 @@ TEST(Presets, AreOneTableEachWithAnExcerptThatTheyRead) {
   ImportGuide guide;
   guide.presets = SCALEBENCH_PRESETS;
   guide.preset = "keras";
-  EXPECT_EQ(&import_schema("log", guide), &epoch_schema());
+  EXPECT_EQ(import_reader("log", guide).schema, &epoch_schema());
   guide.bench = "allreduce";
-  EXPECT_THAT(message_of<UsageError>([&] { import_schema("log", guide); }),
+  EXPECT_THAT(message_of<UsageError>([&] { import_reader("log", guide); }),
               HasSubstr("of epoch or throughput"));
   guide.bench = "";
   guide.metrics = {"seconds=(x)"};
-  EXPECT_THAT(message_of<UsageError>([&] { import_schema("log", guide); }),
+  EXPECT_THAT(message_of<UsageError>([&] { import_reader("log", guide); }),
               HasSubstr("leave --metric out"));
   guide.metrics.clear();
-  EXPECT_THAT(message_of<UsageError>([&] { import_schema("osu", guide); }),
+  EXPECT_THAT(message_of<UsageError>([&] { import_reader("osu", guide); }),
               HasSubstr("--preset belongs to log alone"));
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "bench/cli/command_line.hpp"
 #include "bench/cli/console.hpp"
@@ -27,7 +28,6 @@ namespace {
 
 constexpr std::uintmax_t kBytesNeededToImport = 10'000'000;
 constexpr std::size_t kFindingsShown = 20;
-constexpr std::string_view kPublished = "published";
 
 struct ImportOptions {
   std::string kind;
@@ -95,31 +95,26 @@ struct Contents {
   bool incomplete = false;
 };
 
-Contents read_all(const ImportOptions& options, const Schema& schema, Console& console) {
+Contents read_all(const ImportOptions& options, const ImportReader& reader, Console& console) {
   Contents contents;
   contents.record.kind = options.kind;
   const std::vector<Settings> settings =
-      parse_settings(options.settings, schema, options.files.size());
+      parse_settings(options.settings, *reader.schema, options.files.size());
   // Without a number each start in a file is a launch of its own.
   const std::vector<int> numbers = of_each("--launch", options.launches, options.files.size());
   const std::vector<int> rounds = of_each("--round", options.rounds, options.files.size());
-  const bool published = options.kind == kPublished;
   int next = 1;
   std::map<std::string, std::string> seen;  // SHA-256: file
   for (std::size_t i = 0; i < options.files.size(); ++i) {
     const std::string& file = options.files[i];
-    const std::string path = published ? options.guide.catalog.string() : file;
-    ImportedFile read = read_import(options.kind, file, options.guide, schema, settings[i]);
-    const std::string sha256 = sha256_of_file(path);
+    ImportedFile read = reader.read(file, settings[i]);
+    const std::string sha256 = sha256_of_file(file);
     require_new(file, sha256, seen);
     warn_of(file, read, console);
     contents.incomplete |= !read.findings.empty() || read.launches.empty();
-    contents.record.source = read.source;
-    contents.record.date = read.date;
-    contents.record.conditions = read.conditions;
     ImportRecord::File& record = contents.record.files.emplace_back();
-    const std::string name = published ? fmt::format("{}: {}", path, file) : file;
-    record = {name, sha256, std::filesystem::file_size(path), {}, read.findings.size(), {}};
+    record = {file, sha256, std::filesystem::file_size(file), {}, read.findings.size(), {}};
+    if (!options.guide.name.empty()) record.name += ": " + options.guide.name;
     if (rounds[i] > 0) record.round = rounds[i];
     const auto add = [&](int number, ImportedLaunch launch) {
       if (!std::ranges::count(record.launches, number)) record.launches.push_back(number);
@@ -164,19 +159,19 @@ std::vector<LaunchRecord> launch_records(const ImportOptions& options,
 }
 
 ExitCode import(ImportOptions options) {
-  const bool published = options.kind == kPublished;
+  const bool published = options.kind == "published";
   if (published) {
     if (options.files.size() > 1) {
       fail<UsageError>("published takes one name, and its rows are a run: import others apart");
     }
-    options.guide.name = options.files.front();
     options.guide.catalog = configs_folder() / "published.csv";
+    options.guide.name = std::exchange(options.files.front(), options.guide.catalog.string());
   }
   options.guide.presets = configs_folder() / "presets.toml";
   const std::string origin = published ? "quoted" : "imported";
-  const Schema& schema = import_schema(options.kind, options.guide);
+  const ImportReader reader = import_reader(options.kind, options.guide);
   Console console(/*speaks=*/true, options.quiet);
-  Contents contents = read_all(options, schema, console);
+  Contents contents = read_all(options, reader, console);
   if (contents.launches.empty()) return ExitCode::nothing_measured;
   require_cases(contents.launches);
   const std::filesystem::path folder =
@@ -184,7 +179,8 @@ ExitCode import(ImportOptions options) {
                           : own_folder(options.out, kBytesNeededToImport);
   Manifest manifest;
   manifest.run_id = folder.filename().string();
-  const ImportedRows rows = imported_rows(contents.launches, schema, {manifest.run_id, origin});
+  const ImportedRows rows =
+      imported_rows(contents.launches, *reader.schema, {manifest.run_id, origin});
   manifest.study = "import";
   manifest.origin = origin;
   manifest.started_utc = utc_label();
@@ -194,7 +190,7 @@ ExitCode import(ImportOptions options) {
   manifest.environment = contents.environment;
   manifest.import = contents.record;
   manifest.launches = launch_records(options, contents.launches, rows);
-  write_import(folder, rows, schema, manifest);
+  write_import(folder, rows, *reader.schema, manifest);
   console.result(result_text({}, {rows.cases}));
   const std::string no_speedup = why_no_speedup(rows);
   if (!no_speedup.empty()) console.warn(printable(no_speedup));
