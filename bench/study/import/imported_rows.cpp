@@ -212,37 +212,21 @@ void write_import(const std::filesystem::path& run, const ImportedRows& rows, co
 }
 
 std::string why_no_speedup(const ImportedRows& imported) {
-  const std::vector<ResultRow>& rows = imported.cases;
-  if (rows.empty() || rows[0].schema().file != epoch_schema().file) return "";
-  const auto several = std::ranges::find_if(rows, [](const ResultRow& leg) {
-    return number_in(leg, "ranks") > 1 && leg.get("status") == "ok";
-  });
-  const auto of_one = [&](bool base) {
-    return std::ranges::find_if(rows, [&](const ResultRow& leg) {
-      const bool is_base = leg.get("gradient_sync") == "one_device";
-      return leg.get("ranks") == "1" && leg.get("status") == "ok" && (is_base || !base);
-    });
-  };
-  if (several == rows.end() || of_one(false) == rows.end()) return "";
-  if (!imported_legs(cells_of(imported.launches)).empty()) return "";
-  if (of_one(true) == rows.end())
-    return "no speedup: name H with --set gradient_sync=one_device,...";
-  const ResultRow &leg = *several, &one = *of_one(true);
-  std::string differs;
-  for (const std::string_view column : differences(leg, one)) {
-    const auto told = [&](const ResultRow& row) {
-      return row.get(column).empty() ? std::string("not known") : row.get(column);
-    };
-    differs +=
-        fmt::format("{}{} ({} and {})", differs.empty() ? "" : ", ", column, told(one), told(leg));
+  const ResultRow *one = nullptr, *several = nullptr;
+  for (const ResultRow& row : imported.cases) {
+    if (row.schema().file != epoch_schema().file || row.get("status") != "ok") continue;
+    (row.get("ranks") == "1" ? one : several) = &row;
   }
-  if (!differs.empty()) {
-    const bool strong = leg.get("scaling").empty() && !leg.get("global_batch").empty() &&
-                        leg.get("global_batch") == one.get("global_batch");
-    return fmt::format("no speedup: 1 and {} ranks differ in {}{}", leg.get("ranks"), differs,
-                       strong ? "; of one global batch: add --set scaling=strong" : "");
+  const bool is_expected = one != nullptr && several != nullptr;
+  if (!is_expected || !imported_legs(cells_of(imported.launches)).empty()) return "";
+  std::vector<std::string_view> columns = differences(*several, *one);
+  if (one->get("gradient_sync") != "one_device") columns.push_back("gradient_sync");
+  if (several->get("samples").empty()) columns.push_back("samples");
+  std::string why = fmt::format("no speedup of 1 and {} ranks:", several->get("ranks"));
+  for (const std::string_view column : columns) {
+    why += fmt::format(" {} is '{}' and '{}',", column, one->get(column), several->get(column));
   }
-  return "no speedup: how many images an epoch has is not known; add --set samples=...";
+  return why + " and --set says what files do not: samples=..., scaling=strong (one global batch)";
 }
 
 }  // namespace scalebench

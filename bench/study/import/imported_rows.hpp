@@ -51,8 +51,8 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
 void write_import(const std::filesystem::path& run, const ImportedRows& rows, const Schema& schema,
                   Manifest manifest);
 
-/// Why epochs on one and on several ranks make no speedup, and what would help; empty where they do
-/// or where there is nothing to expect.
+/// In what epochs on one and on several ranks differ that make no speedup; empty where they do or
+/// where there is nothing to expect.
 std::string why_no_speedup(const ImportedRows& rows);
 
 }  // namespace scalebench
