@@ -193,9 +193,8 @@ Settings training_settings() { return {{"ranks", "2"}, {"model", "resnet50"}, {"
 void log_by_patterns(std::string_view bytes) {
   const auto [patterns, log] = divided(bytes);
   const Schema& schema = epoch_schema();
-  make_rows(
-      read_log(log, "log", schema, parse_metrics(lines_in(patterns), schema), training_settings()),
-      schema);
+  const LogGuide guide{&schema, {parse_metrics(lines_in(patterns), schema)}, ""};
+  make_rows(read_log(log, "log", guide, training_settings()), schema);
 }
 
 /// The name of a preset, "---", the log.
@@ -205,7 +204,8 @@ void log_of_preset(std::string_view bytes) {
   static const std::vector<Preset> presets = read_presets(SCALEBENCH_PRESETS);
   for (const Schema* const schema : {&epoch_schema(), &throughput_schema()}) {
     for (const Settings& settings : {Settings(), training_settings()}) {
-      tried([&] { make_rows(read_preset(log, "log", *schema, presets, name, settings), *schema); });
+      const LogGuide guide{schema, presets, std::string(name)};
+      tried([&] { make_rows(read_log(log, "log", guide, settings), *schema); });
     }
   }
 }

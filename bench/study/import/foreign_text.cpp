@@ -139,7 +139,7 @@ std::optional<double> number_in_line(std::string_view text, std::string_view lin
   static const LinePattern kGrouped("a number", R"(^([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?)$)");
   static const LinePattern kPoint("a number", R"((?:^|[^0-9.,])([0-9]+\.[0-9]+)(?:[^0-9.,]|$))");
   if (!kGrouped.first_group(text)) return decimal_of(text);
-  const bool is_sure = std::ranges::count(text, ',') > 1 ||
+  const bool is_sure = line.empty() || std::ranges::count(text, ',') > 1 ||
                        text.find('.') != std::string_view::npos || kPoint.first_group(line);
   std::string plain(text);
   std::erase(plain, ',');
@@ -185,7 +185,7 @@ re2::RE2::Options pattern_options() {
 }  // namespace
 
 LinePattern::LinePattern(std::string_view place, const std::string& expression)
-    : regex_(std::make_unique<re2::RE2>(expression, pattern_options())) {
+    : regex_(std::make_shared<re2::RE2>(expression, pattern_options())) {
   if (!regex_->ok()) {
     fail<UsageError>("{}: '{}' is no regular expression: {}", place, expression, regex_->error());
   }
@@ -194,8 +194,7 @@ LinePattern::LinePattern(std::string_view place, const std::string& expression)
   }
 }
 
-LinePattern::LinePattern(LinePattern&&) noexcept = default;
-LinePattern::~LinePattern() = default;
+const std::string& LinePattern::expression() const { return regex_->pattern(); }
 
 std::optional<std::string_view> LinePattern::first_group(std::string_view line) const {
   // Its own class in earlier versions of RE2, std::string_view in later ones.

@@ -49,7 +49,7 @@ std::vector<std::string_view> words_of(std::string_view text);
 std::optional<double> decimal_of(std::string_view text);
 
 /// The same of a number in a line: "6,712" is 6712 where the line writes another one with a point,
-/// or has two commas.
+/// or has two commas. Without a line it is a whole number, whose commas divide thousands.
 std::optional<double> number_in_line(std::string_view text, std::string_view line);
 
 /// A number as printed: its true value is within `half_unit` of `value`.
@@ -73,9 +73,8 @@ class LinePattern {
   /// RE2 syntax: ECMAScript's without back-references and looking around. Throws UsageError,
   /// beginning with `place`, for a bad expression and one without a group.
   LinePattern(std::string_view place, const std::string& expression);
-  LinePattern(LinePattern&&) noexcept;
-  ~LinePattern();
 
+  const std::string& expression() const;
   /// What the first group holds at the first match in `line`; nothing without a match.
   std::optional<std::string_view> first_group(std::string_view line) const;
   /// In the line as it is, else without its prefix.
@@ -85,7 +84,7 @@ class LinePattern {
   }
 
  private:
-  std::unique_ptr<const re2::RE2> regex_;
+  std::shared_ptr<const re2::RE2> regex_;
 };
 
 }  // namespace scalebench

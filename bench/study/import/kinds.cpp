@@ -77,31 +77,15 @@ void require_own_options(std::string_view kind, const ImportGuide& guide) {
   }
 }
 
-ImportReader log_reader(const ImportGuide& guide) {
-  const Schema& schema = schema_of_bench(guide.bench.empty() ? "epoch" : guide.bench);
-  if (guide.preset.empty()) {
-    if (guide.metrics.empty()) {
-      fail<UsageError>("log: what is to be found? add --preset NAME or --metric column=expression");
-    }
-    const Preset metrics = parse_metrics(guide.metrics, schema);
-    return {&schema, [=, &schema](const std::string& path, const Settings& settings) {
-              return read_log(read_foreign(path), path, schema, metrics, settings);
-            }};
+LogGuide log_guide(const ImportGuide& guide) {
+  constexpr std::array<std::string_view, 2> kBenches{"epoch", "throughput"};
+  if (!guide.bench.empty()) require_known("bench", guide.bench, kBenches);
+  const Schema& schema = guide.bench == "throughput" ? throughput_schema() : epoch_schema();
+  if (guide.preset.empty() == guide.metrics.empty()) {
+    fail<UsageError>("log: add --preset NAME or --metric column=expression, one of them");
   }
-  if (!guide.metrics.empty()) {
-    fail<UsageError>("--preset {} says what is to be found: leave --metric out, or --preset",
-                     guide.preset);
-  }
-  const std::vector<Preset> presets = read_presets(guide.presets);
-  row_named(presets, &Preset::name, "preset", guide.preset);
-  if (!is_training(schema)) {
-    fail<UsageError>("--preset {}: its values are of epoch or throughput, not of {}", guide.preset,
-                     guide.bench);
-  }
-  return {&schema,
-          [=, &schema, preset = guide.preset](const std::string& path, const Settings& settings) {
-            return read_preset(read_foreign(path), path, schema, presets, preset, settings);
-          }};
+  if (!guide.preset.empty()) return {&schema, read_presets(guide.presets), guide.preset};
+  return {&schema, {parse_metrics(guide.metrics, schema)}, ""};
 }
 
 }  // namespace
@@ -111,7 +95,12 @@ std::vector<std::string_view> import_kinds() { return {kKinds.begin(), kKinds.en
 ImportReader import_reader(std::string_view kind, const ImportGuide& guide) {
   require_known("kind", kind, kKinds);
   require_own_options(kind, guide);
-  if (kind == "log") return log_reader(guide);
+  if (kind == "log") {
+    const LogGuide log = log_guide(guide);
+    return {log.schema, [log](const std::string& path, const Settings& settings) {
+              return read_log(read_foreign(path), path, log, settings);
+            }};
+  }
   if (kind == "csv" || kind == "published") {
     if (kind == "csv" && guide.map.empty()) {
       fail<UsageError>("csv: which column is what? add --map FILE.toml");

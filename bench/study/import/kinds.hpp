@@ -57,29 +57,20 @@ ImportReader import_reader(std::string_view kind, const ImportGuide& guide);
 ImportedFile read_collectives(std::string_view text, const std::string& file,
                               const Settings& settings);
 
-// Any program's log by regular expressions: each names one of our columns and has the number in its
-// first group. Several matches of the column that carries the values are samples (steps, epochs) in
-// their order.
+// Logs by regular expressions: a user's own, or those of a well-known program. Matches of what
+// carries the values are epochs or steps in their order.
 
-/// "column=expression" or "column:unit=expression", as "seconds:ms=step took ([0-9.]+)" in the
-/// syntax of LinePattern. Throws UsageError for an unknown column or unit, one named twice, a bad
-/// expression and one without a group. The preset has no name.
-Preset parse_metrics(const std::vector<std::string>& texts, const Schema& schema);
+struct LogGuide {
+  const Schema* schema = nullptr;  // of epoch.csv or throughput.csv
+  std::vector<Preset> presets;     // all that are known, or what --metric makes
+  std::string preset;              // which of them; empty: that of --metric
+};
 
-/// One launch with one case. A metric that is nowhere in the log, or not a number where it is,
-/// becomes a finding; of the metric that carries the values, also a failed case.
-ImportedFile read_log(std::string_view text, const std::string& file, const Schema& schema,
-                      const Preset& metrics, const Settings& settings);
-
-// The logs of well-known training programs, without an expression: each a table of
-// configs/presets.toml, with what its lines say.
-
-/// As read_log: one launch with one case, of epoch.csv or throughput.csv. Epochs that the log cuts
-/// short count for nothing and are findings. Throws UsageError for a log that holds nothing of the
-/// preset, or lacks what nobody set.
-ImportedFile read_preset(std::string_view text, const std::string& file, const Schema& schema,
-                         const std::vector<Preset>& presets, std::string_view preset,
-                         const Settings& settings);
+/// One launch with one case. A number that is none, a metric that is nowhere, and an epoch that the
+/// log cuts short count for nothing and are findings. Throws UsageError for an unknown preset, for
+/// a log that holds nothing of it (and is of another one), and where nobody set what it lacks.
+ImportedFile read_log(std::string_view text, const std::string& file, const LogGuide& guide,
+                      const Settings& settings);
 
 // Another suite's CSV file, by a map of its columns: a row is one value of a case. The map is a
 // TOML file that names, for our columns, theirs with their units, and which rows to take.

@@ -10,7 +10,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <span>
 
 #include "bench/measure/statistics.hpp"
 #include "bench/study/import/epochs.hpp"
@@ -22,11 +21,9 @@ namespace scalebench {
 namespace {
 
 // Words of kSays.
-constexpr std::string_view kEpoch = "epoch";
 constexpr std::string_view kOfTime[]{"step_seconds", "mean_step_seconds", "epoch_seconds",
                                      "images_per_s", "images_per_s_each", "images_per_s_so_far"};
-/// What is the same in the whole log, in columns of these names.
-constexpr std::string_view kFacts[]{"model", "ranks", "batch", "global_batch", "samples"};
+constexpr std::string_view kNoNumbers[]{"epoch", "epoch_name", "local_rank", "loss"};
 
 bool has_time(const Line& line) {
   return std::ranges::any_of(kOfTime,
@@ -61,37 +58,29 @@ struct EpochSoFar {
   }
 };
 
-/// What one metric found: numbers in our unit, in order.
-struct Found {
-  std::vector<double> numbers;
-  bool bad = false;  // it was no number somewhere
-};
-
 class LogReader {
  public:
-  LogReader(std::span<const Preset> presets, const Preset& preset, const std::string& file,
-            const Schema& schema, const Settings& settings)
-      : presets_(presets),
-        preset_(preset),
+  LogReader(const LogGuide& guide, const std::string& file, const Settings& settings)
+      : presets_(guide.presets),
+        preset_(row_named(guide.presets, &Preset::name, "preset", guide.preset)),
         file_(file),
-        schema_(schema),
+        schema_(*guide.schema),
         settings_(settings),
-        is_epoch_(schema.file == epoch_schema().file),
-        lines_(preset) {}
+        is_epoch_(schema_.file == epoch_schema().file) {}
 
   ImportedFile read(std::string_view text) && {
     const std::vector<ForeignLine> lines = lines_of(text, file_, result_.findings);
     for (const ForeignLine& line : lines) take(line);
-    if (!is_own()) {
-      if (!any_time_ && !lines.empty()) refuse(lines);
-      if (any_time_) add_case();
-    } else {
+    if (is_own()) {
       for (const Pattern& metric : preset_.patterns) {
-        if (metric.says == kEpoch || found_.contains(&metric)) continue;
-        find(0, fmt::format("{}: no line matches '{}'", metric.says, metric.expression));
+        if (metric.says == "epoch_name" || found_.contains(&metric)) continue;
+        find(0, fmt::format("no line matches '{}'", metric.expression.expression()));
       }
-      if (!found_.empty()) add_case();
+      any_time_ = !values_.empty() || has_rates();
+    } else if (!any_time_ && !lines.empty()) {
+      refuse(lines);
     }
+    if (any_time_) add_case();
     return std::move(result_);
   }
 
@@ -108,54 +97,50 @@ class LogReader {
   /// NaN: the line does not say.
   double number(std::string_view says) const {
     const Said* const said = said_in(line_, says);
-    if (said == nullptr) return std::nan("");
-    return number_in_line(said->text, text_).value_or(std::nan("")) * said->pattern->factor;
+    return said == nullptr ? std::nan("") : number_of(*said);
+  }
+  double number_of(const Said& said) const {
+    const double number = number_in_line(said.text, text_).value_or(std::nan(""));
+    return said.pattern->per_second ? 1 / number : number * said.pattern->factor;
   }
 
   void take(const ForeignLine& line) {
     text_ = line.text;
-    line_ = lines_.read(line);
+    line_ = read_line(preset_, line);
     if (line_.empty()) return;
-    if (text(kEpoch)) enter(std::string(*text(kEpoch)));
-    if (is_own()) {
-      for (const auto& [metric, text] : line_) {
-        if (metric->says != kEpoch) take_metric(*metric, text, line.number);
-      }
-      return;
-    }
-    any_time_ |= has_time(line_);
-    for (const std::string_view fact : kFacts) {
-      if (text(fact)) note(fact, *text(fact), line.number);
-    }
+    if (text("epoch")) enter(std::string(*text("epoch")));
+    if (text("epoch_name")) names_.emplace(*text("epoch_name"));
     if (text("local_rank")) local_ranks_.emplace(*text("local_rank"));
+    for (const Said& said : line_) take_word(said, line.number);
+    any_time_ |= has_time(line_);
     if (epoch_ != nullptr) take_epoch(line.number);
     take_step();
   }
 
-  void take_metric(const Pattern& metric, std::string_view text, std::size_t line) {
-    Found& found = found_[&metric];
-    const bool carries = carries_values(schema_, metric.says);
-    const bool is_measured =
-        carries || metric.says == "test_accuracy" || metric.says.ends_with("_seconds");
-    std::optional<double> number = number_in_line(text, text_);
-    if ((is_measured || metric.factor != 1) && (!number || (carries && *number <= 0))) {
-      found.bad = true;
-      find(line,
-           number ? fmt::format("{} is {}", metric.says, text) : no_number(metric.says, text));
-      return;
+  void take_word(const Said& said, std::size_t line) {
+    const std::string& says = said.pattern->says;
+    std::vector<double>& found = found_[said.pattern];
+    if (std::ranges::count(kNoNumbers, says) > 0) return;
+    if (said.pattern->is_fact) {
+      const std::optional<double> number = number_in_line(said.text, "");
+      const std::string value =
+          number ? fmt::format("{}", *number * said.pattern->factor) : std::string(said.text);
+      require_value(fmt::format("{}:{}", file_, line), says, value);
+      return note(says, value, line);
     }
-    if (number) number = metric.per_second ? 1 / *number : *number * metric.factor;
-    const std::string value = number ? fmt::format("{}", *number) : std::string(text);
-    try {
-      require_value("", metric.says, value);
-    } catch (const UsageError& error) {
-      const bool percent = metric.says.ends_with("_accuracy") && metric.factor == 1;
+    const double number = number_of(said);
+    if (std::isnan(number)) return find(line, no_number(says, said.text));
+    if (carries_values(schema_, says) && number <= 0)
+      return find(line, fmt::format("{} is {}", says, said.text));
+    if (says == "accuracy" && (number < 0 || number > 1)) {
       fail<UsageError>(
-          "{}:{}{}{}", file_, line, error.what(),
-          percent ? fmt::format("; for percent write --metric '{}:%=...'", metric.says) : "");
+          "{}:{}: test_accuracy is {}, and a share is from 0 to 1; for percent write --metric "
+          "'test_accuracy:%=...'",
+          file_, line, number);
     }
-    if (!is_measured) return note(metric.says, value, line);
-    found.numbers.push_back(*number);
+    found.push_back(number);
+    if (says == "seconds") values_.push_back(number);
+    if (says == "accuracy") accuracies_.push_back(number);
   }
 
   void note(std::string_view column, std::string_view value, std::size_t line) {
@@ -164,10 +149,9 @@ class LogReader {
     find(line, fmt::format("{}: the log says {} and {}", column, at->second, value));
   }
 
-  /// Lines of several processes, which a preset tells apart, may be out of order by one epoch.
+  /// Lines of several processes may be out of order by one epoch.
   void enter(const std::string& name) {
-    const std::size_t most = is_own() ? 1 : 2;
-    for (std::size_t back = 1; back <= std::min(most, epochs_.size()); ++back) {
+    for (std::size_t back = 1; back <= std::min(std::size_t{2}, epochs_.size()); ++back) {
       epoch_ = &epochs_[epochs_.size() - back];
       if (epoch_->name == name) return;
     }
@@ -214,7 +198,7 @@ class LogReader {
       last_step_ = at;
     }
     if (seconds > 0) {
-      steps_.push_back(seconds);
+      if (!is_epoch_) values_.push_back(seconds);
       if (const double batch = number("global_batch"); batch > 0) {
         rates_.push_back(batch / seconds);
       }
@@ -222,7 +206,6 @@ class LogReader {
     if (rate > 0) rates_.push_back(rate);
     if (const double each = number("images_per_s_each"); each > 0) rates_each_.push_back(each);
     if (const double mean = number("images_per_s_so_far"); mean > 0) rate_so_far_ = mean;
-    if (text("accuracy")) accuracy_ = number("accuracy");
   }
 
   [[noreturn]] void refuse(const std::vector<ForeignLine>& lines) const;
@@ -230,75 +213,37 @@ class LogReader {
   void add_case() {
     ImportedCase one{ResultRow(schema_), {}};
     describe(one.row);
-    is_own() ? set_values(one) : set_epochs_or_steps(one);
-    if (one.seconds.empty() && !is_own()) return;
+    set_values(one);
+    if (one.seconds.empty()) return;
+    if (const std::string problem = check_states(one); !problem.empty()) find(0, problem);
     require_possible(one, file_);
     result_.launches.emplace_back().cases.push_back(one);
   }
 
-  void set_epochs_or_steps(ImportedCase& one) {
+  void set_values(ImportedCase& one) {
     ResultRow& row = one.row;
     if (!is_epoch_) return set_steps(one);
-    const std::vector<double> accuracies = add_whole_epochs(one);
-    if (!accuracies.empty()) {
-      add_accuracies(one, accuracies);
+    const std::vector<double> accuracies = epochs_.empty() ? accuracies_ : add_whole_epochs(one);
+    if (epochs_.empty()) {
+      set_steps(one);
+    } else if (!accuracies.empty()) {
       const EpochSoFar& last = epochs_.back();
       const bool printed = std::ranges::any_of(
           epochs_, [](const EpochSoFar& epoch) { return !std::isnan(epoch.printed_seconds); });
       if (!printed) row.set("note", "mean step x steps of an epoch, without evaluation");
       compare_images(row, last.steps);
-    } else if (epochs_.empty()) {
-      set_steps(one);
     }
-    row.set("test_accuracy", accuracies.empty() ? accuracy_ : accuracies.back());
-  }
-
-  /// The values of the metric that carries them, and what other metrics say of them.
-  void set_values(ImportedCase& one) {
-    const Pattern& carrier = *std::ranges::find_if(preset_.patterns, [&](const Pattern& metric) {
-      return carries_values(schema_, metric.says);
-    });
-    const Found& found = found_[&carrier];
-    if (found.bad || found.numbers.empty()) {
-      one.row.set("status", "failed");
-      one.row.set("note", fmt::format("the log has no {} where it should", carrier.says));
-    } else {
-      if (is_epoch_ && carrier.says == "seconds") compare_with_names(found.numbers.size());
-      for (const double value : found.numbers) {
-        one.seconds.push_back(seconds_behind(file_, one.row, carrier.says, value));
-      }
-    }
-    if (!is_epoch_) return;
-    for (const Pattern& metric : preset_.patterns) {
-      if (metric.says == "test_accuracy") add_accuracies(one, found_[&metric].numbers);
-    }
-    if (const std::string problem = check_states(one); !problem.empty()) find(0, problem);
+    add_accuracies(one, accuracies);
+    if (!accuracies.empty()) row.set("test_accuracy", accuracies.back());
   }
 
   /// More epochs than the log names are no epochs.
-  void compare_with_names(std::size_t values) {
-    std::set<std::string> names;
-    for (const EpochSoFar& epoch : epochs_) names.insert(epoch.name);
-    if (names.empty() || values <= names.size()) return;
+  void compare_with_names() {
+    if (names_.empty() || values_.size() <= names_.size()) return;
     find(0,
          fmt::format("{} values for {} epoch(s) that the log names; are these steps, or do several "
                      "processes print? for steps write --bench throughput",
-                     values, names.size()));
-  }
-
-  /// What metrics measure beside the values: the last accuracy, and the mean of each state, of
-  /// which several metrics are parts.
-  void describe_measured(ResultRow& row) {
-    for (const Pattern& metric : preset_.patterns) {
-      const std::vector<double>& numbers = found_[&metric].numbers;
-      if (numbers.empty() || carries_values(schema_, metric.says)) continue;
-      if (metric.says == "test_accuracy") {
-        row.set(metric.says, numbers.back());
-      } else {
-        const double others = row.get(metric.says).empty() ? 0 : number_in(row, metric.says);
-        row.set(metric.says, others + summarise(numbers).mean);
-      }
-    }
+                     values_.size(), names_.size()));
   }
 
   /// What the log says of the training, what the user adds, and what follows from both.
@@ -306,10 +251,14 @@ class LogReader {
     for (const auto& [column, value] : facts_) {
       if (schema_.has(column) && !conflicts_.contains(column)) row.set(column, value);
     }
-    if (is_own()) describe_measured(row);
-    if (!is_training(schema_)) return apply(settings_, row, file_);
+    // Of a state the mean; several metrics of one are its parts.
+    for (const auto& [metric, numbers] : found_) {
+      const bool is_state = metric->says.ends_with("_seconds") && schema_.has(metric->says);
+      if (!is_state || numbers.empty()) continue;
+      const double others = row.get(metric->says).empty() ? 0 : number_in(row, metric->says);
+      row.set(metric->says, others + summarise(numbers).mean);
+    }
     const double global = fact("global_batch");
-    if (is_epoch_ && global > 0) set_where_empty(row, "global_batch", fmt::format("{}", global));
     const auto here = static_cast<int>(local_ranks_.size());
     const double given = decimal_of(setting(settings_, "ranks")).value_or(std::nan(""));
     if (here > 0 && std::isnan(given)) set_where_empty(row, "ranks", std::to_string(here));
@@ -318,7 +267,7 @@ class LogReader {
           "--set ranks={:g}: {} is of {} ranks, and of a host of a training of a multiple", given,
           file_, here);
     }
-    const bool is_known = !is_own() && global > 0 && fact("batch") > 0;
+    const bool is_known = global > 0 && fact("batch") > 0;
     if (is_known && row.get("ranks").empty() && std::isnan(given)) {
       row.set("ranks", std::llround(global / fact("batch")));
     }
@@ -390,8 +339,9 @@ class LogReader {
   bool has_rates() const { return !rates_.empty() || !rates_each_.empty() || rate_so_far_ > 0; }
 
   /// Steps, or what images a second make of a step or an epoch.
-  void set_steps(ImportedCase& one) const {
-    if (!is_epoch_) one.seconds = steps_;
+  void set_steps(ImportedCase& one) {
+    one.seconds = values_;
+    if (is_epoch_) compare_with_names();
     if (!one.seconds.empty()) return;
     if (!has_rates() && is_epoch_) {
       fail<UsageError>("{}: no line begins an epoch, so it is not known whose these times are",
@@ -411,35 +361,32 @@ class LogReader {
     if (is_epoch_) one.row.set("note", "samples over the images a second that the log prints");
   }
 
-  const std::span<const Preset> presets_;
+  const std::vector<Preset>& presets_;
   const Preset& preset_;
   const std::string& file_;
   const Schema& schema_;
   const Settings& settings_;
   const bool is_epoch_;
-  LogPatterns lines_;
   ImportedFile result_;
 
   Line line_;
   std::string_view text_;  // of that line
   bool any_time_ = false;
-  std::map<const Pattern*, Found> found_;                  // by metrics
+  std::map<const Pattern*, std::vector<double>> found_;    // in our units, in order
   std::map<std::string, std::string, std::less<>> facts_;  // by column
   std::set<std::string, std::less<>> conflicts_;           // columns of which it says two things
-  std::set<std::string> local_ranks_;
+  std::set<std::string> local_ranks_, names_;              // the names of epochs, by --metric
   std::deque<EpochSoFar> epochs_;
   EpochSoFar* epoch_ = nullptr;
   std::string last_step_;
-  std::vector<double> steps_, rates_, rates_each_;
+  std::vector<double> values_, accuracies_, rates_, rates_each_;
   double rate_so_far_ = std::nan("");
-  double accuracy_ = std::nan("");
 };
 
 void LogReader::refuse(const std::vector<ForeignLine>& lines) const {
   for (const Preset& other : presets_) {
-    const LogPatterns patterns(other);
     for (const ForeignLine& one : lines) {
-      if (&other == &preset_ || !has_time(patterns.read(one))) continue;
+      if (&other == &preset_ || !has_time(read_line(other, one))) continue;
       fail<UsageError>("{}: no time of {} is in it; line {} is of --preset {}", file_, preset_.name,
                        one.number, other.name);
     }
@@ -450,16 +397,9 @@ void LogReader::refuse(const std::vector<ForeignLine>& lines) const {
 
 }  // namespace
 
-ImportedFile read_log(std::string_view text, const std::string& file, const Schema& schema,
-                      const Preset& metrics, const Settings& settings) {
-  return LogReader({}, metrics, file, schema, settings).read(text);
-}
-
-ImportedFile read_preset(std::string_view text, const std::string& file, const Schema& schema,
-                         const std::vector<Preset>& presets, std::string_view preset,
-                         const Settings& settings) {
-  const Preset& row = row_named(presets, &Preset::name, "preset", preset);
-  return LogReader(presets, row, file, schema, settings).read(text);
+ImportedFile read_log(std::string_view text, const std::string& file, const LogGuide& guide,
+                      const Settings& settings) {
+  return LogReader(guide, file, settings).read(text);
 }
 
 }  // namespace scalebench

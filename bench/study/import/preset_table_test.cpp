@@ -18,8 +18,9 @@ TEST(Presets, AreOneTableEachWithAnExcerptThatTheyRead) {
   const std::vector<Preset> all = read_presets(SCALEBENCH_PRESETS);
   for (const Preset& preset : all) {
     EXPECT_FALSE(preset.reads.empty() || preset.needs.empty()) << preset.name;
-    const std::string said = message_of<UsageError>(
-        [&] { read_preset(preset.excerpt, "log", throughput_schema(), all, preset.name, {}); });
+    const std::string said = message_of<UsageError>([&] {
+      read_log(preset.excerpt, "log", {&throughput_schema(), all, preset.name}, {});
+    });
     EXPECT_THAT(said, Not(HasSubstr("no time of"))) << preset.name;
   }
   ImportGuide guide;
@@ -28,11 +29,11 @@ TEST(Presets, AreOneTableEachWithAnExcerptThatTheyRead) {
   EXPECT_EQ(import_reader("log", guide).schema, &epoch_schema());
   guide.bench = "allreduce";
   EXPECT_THAT(message_of<UsageError>([&] { import_reader("log", guide); }),
-              HasSubstr("of epoch or throughput"));
+              HasSubstr("unknown bench 'allreduce'; valid: epoch, throughput"));
   guide.bench = "";
   guide.metrics = {"seconds=(x)"};
   EXPECT_THAT(message_of<UsageError>([&] { import_reader("log", guide); }),
-              HasSubstr("leave --metric out"));
+              HasSubstr("--metric column=expression, one of them"));
   guide.metrics.clear();
   EXPECT_THAT(message_of<UsageError>([&] { import_reader("osu", guide); }),
               HasSubstr("--preset belongs to log alone"));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/study/import/presets.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "bench/record/file.hpp"
+#include "bench/study/import/imported_case.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
 
@@ -17,8 +18,9 @@ Pattern pattern_of(TomlReader& reader, std::string_view says, const toml::node& 
   const toml::array* const both = node.as_array();
   const toml::node& first = both != nullptr && both->size() == 2 ? (*both)[0] : node;
   if (!first.is_string()) reader.complain(node, "expected an expression, or one and a factor");
+  const bool is_fact = std::ranges::count(words_of(kFacts), says) > 0;
   const double factor = &first == &node ? 1 : (*both)[1].value_or(1.0);
-  return {std::string(says), first.value_or(std::string()), factor};
+  return {std::string(says), {says, first.value_or(std::string("()"))}, is_fact, factor};
 }
 
 void read_patterns(TomlReader& reader, const toml::table& says, Preset& preset) {
@@ -59,23 +61,60 @@ std::vector<Preset> read_presets(const std::filesystem::path& path) {
   return presets;
 }
 
+Preset parse_metrics(const std::vector<std::string>& texts, const Schema& schema) {
+  std::vector<std::string_view> valid = value_columns(schema);
+  std::ranges::copy(describing_columns(schema), std::back_inserter(valid));
+  Preset preset;
+  std::vector<Pattern>& metrics = preset.patterns;
+  std::size_t carriers = 0;
+  for (const std::string& text : texts) {
+    const std::string place = "--metric " + text;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      fail<UsageError>("{}: write column=expression, as seconds='took ([0-9.]+) s'", place);
+    }
+    const std::string name = text.substr(0, equals);
+    const std::size_t colon = name.find(':');
+    Pattern metric{name.substr(0, colon), {place, text.substr(equals + 1)}};
+    if (std::ranges::find(valid, metric.says) == valid.end()) {
+      fail<UsageError>("{}: {}", place, unknown_name("column", metric.says, valid));
+    }
+    carriers += carries_values(schema, metric.says) ? 1 : 0;
+    if (colon != std::string::npos) {
+      const std::string unit = name.substr(colon + 1);
+      metric.per_second = metric.says == "seconds" && unit == "steps/s";
+      if (!metric.per_second) metric.factor = unit_factor(place, metric.says, unit);
+    }
+    if (metric.says == "test_accuracy") metric.says = "accuracy";
+    const bool is_state = metric.says.ends_with("_seconds");
+    metric.is_fact = !is_state && !carries_values(schema, metric.says) && metric.says != "accuracy";
+    if (!is_state && std::ranges::count(metrics, metric.says, &Pattern::says) > 0) {
+      fail<UsageError>("{}: named twice", place);
+    }
+    metrics.push_back(std::move(metric));
+  }
+  if (carriers != 1) {
+    fail<UsageError>("--metric: exactly one carries the values of {}; valid: {}", schema.file,
+                     fmt::join(value_columns(schema), ", "));
+  }
+  // What a log calls its epochs: "Epoch: [3]", "Epoch 3/12", "epoch=3".
+  static const LinePattern kName("a name",
+                                 R"((?i:(?:^|[^a-z])epoch)['"]?(?: *[:=#]? *)\[? *([0-9]+))");
+  metrics.push_back({"epoch_name", kName});
+  return preset;
+}
+
 const Said* said_in(const Line& line, std::string_view word) {
   const auto found =
       std::ranges::find_if(line, [&](const Said& said) { return said.pattern->says == word; });
   return found == line.end() ? nullptr : &*found;
 }
 
-LogPatterns::LogPatterns(const Preset& preset) : is_preset_(!preset.name.empty()) {
-  for (const Pattern& pattern : preset.patterns) {
-    patterns_.emplace_back(&pattern, LinePattern(preset.name, pattern.expression));
-  }
-}
-
-Line LogPatterns::read(const ForeignLine& text) const {
+Line read_line(const Preset& preset, const ForeignLine& text) {
   Line line;
-  for (const auto& [pattern, expression] : patterns_) {
-    if (is_preset_ && said_in(line, pattern->says) != nullptr) continue;
-    if (const auto group = expression.first_group(text)) line.push_back({pattern, *group});
+  for (const Pattern& pattern : preset.patterns) {
+    if (!preset.name.empty() && said_in(line, pattern.says) != nullptr) continue;
+    if (const auto group = pattern.expression.first_group(text)) line.push_back({&pattern, *group});
   }
   return line;
 }

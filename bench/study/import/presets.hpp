@@ -9,31 +9,39 @@
 #include <utility>
 #include <vector>
 
+#include "bench/record/result_row.hpp"
 #include "bench/study/import/foreign_text.hpp"
 
 namespace scalebench {
 
-/// What a line can say; configs/presets.toml explains each.
+/// What a line can say; configs/presets.toml explains each. The last are facts.
 inline constexpr std::string_view kSays =
     "epoch step steps step_seconds mean_step_seconds epoch_seconds unit_seconds images_per_s "
-    "images_per_s_each images_per_s_so_far accuracy loss model ranks local_rank batch global_batch "
+    "images_per_s_each images_per_s_so_far accuracy loss local_rank model ranks batch global_batch "
     "samples";
+inline constexpr std::string_view kFacts = kSays.substr(kSays.find("model"));
 
 struct Pattern {
-  std::string says;  // one of kSays; of --metric a column
-  std::string expression;
-  double factor = 1;        // to seconds, or to a share; of --metric to the column's unit
+  std::string says;  // one of these; by --metric also "seconds", "epoch_name" and other columns
+  LinePattern expression;
+  bool is_fact = false;     // the same in the whole log, in a column of that name
+  double factor = 1;        // to seconds, or to a share
   bool per_second = false;  // the log has how many a second, and ours are seconds
 };
 
 struct Preset {
-  std::string name;
+  std::string name;     // empty: of --metric
   std::string reads;    // which programs' logs
   std::string needs;    // what these logs do not hold: "ranks, samples"
   std::string sync;     // what exchanges the gradients of several ranks; empty: could be several
   std::string excerpt;  // some lines of such a log
   std::vector<Pattern> patterns;
 };
+
+/// "column=expression" or "column:unit=expression", as "seconds:ms=step took ([0-9.]+)" in the
+/// syntax of LinePattern. Throws UsageError for an unknown column or unit, one named twice, a bad
+/// expression and one without a group. The preset has no name.
+Preset parse_metrics(const std::vector<std::string>& texts, const Schema& schema);
 
 /// What a line says by a pattern.
 struct Said {
@@ -42,22 +50,12 @@ struct Said {
 };
 using Line = std::vector<Said>;
 
+/// Of a preset an expression that stands first goes before others of its word; metrics of one
+/// column are its parts. The preset outlives the answer.
+Line read_line(const Preset& preset, const ForeignLine& text);
+
 /// Null where the line does not say it.
 const Said* said_in(const Line& line, std::string_view word);
-
-class LogPatterns {
- public:
-  /// `preset` outlives it.
-  explicit LogPatterns(const Preset& preset);
-
-  /// Of a preset an expression that stands first goes before others of its word; metrics of one
-  /// column are its parts.
-  Line read(const ForeignLine& text) const;
-
- private:
-  bool is_preset_;
-  std::vector<std::pair<const Pattern*, LinePattern>> patterns_;
-};
 
 /// Throws UsageError `file:line:column: what` for a damaged file.
 std::vector<Preset> read_presets(const std::filesystem::path& path);

@@ -33,7 +33,7 @@ const std::vector<Preset>& presets() {
 
 ImportedFile read(const std::string& preset, const std::string& text, const Settings& settings = {},
                   const Schema& schema = epoch_schema()) {
-  return read_preset(text, "train.log", schema, presets(), preset, settings);
+  return read_log(text, "train.log", {&schema, presets(), preset}, settings);
 }
 
 ImportedCase only_case(const ImportedFile& file) { return file.launches.at(0).cases.at(0); }
@@ -229,8 +229,10 @@ TEST(Megatron, MakesEpochsOfIterations) {
   EXPECT_EQ(one.row.get("global_batch"), "1024");
   EXPECT_EQ(one.row.get("batch"), "64");
   EXPECT_THAT(file.findings, IsEmpty());
-  const ImportedCase steps = only_case(
-      read("megatron", kMegatron, {{"ranks", "16"}, {"model", "llama"}}, throughput_schema()));
+  const ImportedFile of_steps =
+      read("megatron", kMegatron, {{"ranks", "16"}, {"model", "llama"}}, throughput_schema());
+  EXPECT_THAT(of_steps.findings, IsEmpty());
+  const ImportedCase steps = only_case(of_steps);
   EXPECT_THAT(steps.seconds, ElementsAre(DoubleNear(86.5452, 1e-9), DoubleNear(87.8716, 1e-9)));
   EXPECT_EQ(steps.row.get("batch"), "64");
 }

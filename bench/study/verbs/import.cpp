@@ -232,8 +232,7 @@ void add_import(CLI::App& verb, Invocation& invocation) {
   verb.add_option("--out", options.out, "the new folder itself");
   verb.add_option("--map", options.guide.map, "csv: TOML file that says which column is what");
   verb.add_option("--bench", options.guide.bench,
-                  "log: what its values are of: epoch (the default), throughput, allreduce, "
-                  "kernels");
+                  "log: what its values are of: epoch (the default) or throughput");
   verb.add_option("--preset", options.guide.preset,
                   "log: whose log it is, instead of --metric; one of list presets");
   add_one_each(verb, "--metric", options.guide.metrics,
