@@ -60,17 +60,12 @@ void add_accuracies(ImportedCase& one, const std::vector<double>& accuracies) {
 }
 
 void complete_training(ResultRow& row) {
-  const bool epochs = row.schema().file == epoch_schema().file;
+  if (row.schema().file != epoch_schema().file) return;
   const double ranks = number_in(row, "ranks");
-  if (epochs) {
-    if (const auto samples = known_samples(row.get("dataset"))) {
-      set_whole(row, "samples", *samples);
-    }
-    set_whole(row, "global_batch", number_in(row, "batch") * ranks);
-    set_whole(row, "batch", number_in(row, "global_batch") / ranks);
-    if (ranks == 1) set_where_empty(row, "gradient_sync", "one_device");
-  }
-  if (!epochs) set_where_empty(row, "rank", "all");
+  if (const auto samples = known_samples(row.get("dataset"))) set_whole(row, "samples", *samples);
+  set_whole(row, "global_batch", number_in(row, "batch") * ranks);
+  set_whole(row, "batch", number_in(row, "global_batch") / ranks);
+  if (ranks == 1) set_where_empty(row, "gradient_sync", "one_device");
 }
 
 void require_possible(const ImportedCase& one, const std::string& file) {

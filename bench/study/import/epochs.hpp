@@ -15,8 +15,8 @@ namespace scalebench {
 /// and when its target was reached.
 void add_accuracies(ImportedCase& one, const std::vector<double>& accuracies);
 
-/// What follows from the other cells of a row of epoch.csv or throughput.csv: images of a known
-/// data set; the batch of one rank from that of all, and back; one_device for one rank.
+/// What follows from the other cells of a row of epoch.csv: images of a known data set; the batch
+/// of one rank from that of all, and back; one_device for one rank. Other rows stay as they are.
 void complete_training(ResultRow& row);
 
 /// Throws UsageError, naming `file`, for a case of epoch.csv whose ranks would train more images a

@@ -15,14 +15,14 @@ namespace {
 
 /// Columns that statistics, ids and rates come from, never a user.
 constexpr std::string_view kMade =
-    "run_id case_id origin status launches repetitions seconds seconds_median "
+    "run_id case_id origin status rank launches repetitions seconds seconds_median "
     "seconds_ci_low seconds_ci_high interval converged skew_seconds busbw_gb_per_s "
     "bound_busbw_gb_per_s native_ratio native_ratio_ci_low native_ratio_ci_high native_verdict "
     "images_per_s_ci_low images_per_s_ci_high gb_per_s gflop_per_s images_per_s";
 
-constexpr std::array<std::string_view, 10> kCounts{
-    "size_bytes", "ranks",   "nodes", "batch",    "global_batch",
-    "samples",    "threads", "bytes", "share_of", "epochs_to_target"};
+constexpr std::array<std::string_view, 9> kCounts{"size_bytes", "ranks",        "nodes",
+                                                  "batch",      "global_batch", "samples",
+                                                  "threads",    "share_of",     "epochs_to_target"};
 
 /// Of ranks, and of what is counted by them: above what anybody has, and what an int holds.
 constexpr std::uint64_t kMostRanks = 1U << 24U;
@@ -61,8 +61,8 @@ void require_value(std::string_view place, std::string_view column, std::string_
   if (of_ranks && read_number<std::uint64_t>(value).value_or(0) > kMostRanks) {
     fail<UsageError>("{}: {}: {} is more than {}", place, column, value, kMostRanks);
   }
-  const bool number = column.ends_with("_seconds") || column == "flops" ||
-                      column.ends_with("_loss") || is_one_of(kShares, column);
+  const bool number =
+      column.ends_with("_seconds") || column.ends_with("_loss") || is_one_of(kShares, column);
   const std::optional<double> found = decimal_of(value);
   if (number && !found) fail<UsageError>("{}: {}", place, no_number(column, value));
   if (is_one_of(kShares, column) && (*found < 0 || *found > 1)) {
@@ -132,7 +132,7 @@ constexpr Unit kShareUnits[]{{"1", 1}, {"%", 0.01}};
 
 std::span<const Unit> units_of(std::string_view column) {
   if (column == "seconds" || column.ends_with("_seconds")) return kTimes;
-  if (column == "bytes" || column.ends_with("_bytes")) return kSizes;
+  if (column.ends_with("_bytes")) return kSizes;
   if (column.ends_with("gb_per_s")) return kRates;
   if (column == "images_per_s") return kPerSecond;
   if (column.ends_with("_accuracy")) return kShareUnits;
@@ -145,7 +145,6 @@ std::string_view needed_for_seconds(const Schema& schema) {
   if (schema.file == throughput_schema().file) {
     return "batch (images of one rank in one step) and ranks";
   }
-  if (schema.file == kernels_schema().file) return "bytes";
   return "size_bytes and several ranks";
 }
 
@@ -157,7 +156,6 @@ bool is_training(const Schema& schema) {
 
 std::vector<std::string_view> value_columns(const Schema& schema) {
   if (is_training(schema)) return {"seconds", "images_per_s"};
-  if (schema.file == kernels_schema().file) return {"seconds", "gb_per_s"};
   return {"seconds", "algbw_gb_per_s", "busbw_gb_per_s"};
 }
 
@@ -189,12 +187,10 @@ double seconds_behind(std::string_view place, const ResultRow& row, std::string_
     // The time at which this many bytes have that busbw: both bandwidths go as 1/seconds.
     const bool is_known = ranks >= 1 && ranks <= static_cast<double>(kMostRanks);
     seconds = is_known ? busbw_gb_per_s(bytes, value, static_cast<int>(ranks)) : 0;
-  } else if (column == "gb_per_s") {
-    seconds = number_in(row, "bytes") / value * 1e-9;
   } else if (row.schema().file == epoch_schema().file) {
     seconds = number_in(row, "samples") / value;
   } else {
-    seconds = number_in(row, "batch") * (row.get("rank") == "all" ? ranks : 1) / value;
+    seconds = number_in(row, "batch") * ranks / value;
   }
   if (std::isfinite(seconds) && seconds > 0) return seconds;
   fail<UsageError>("{}: {} gives no time without {}; add --set", place, column,

@@ -32,7 +32,7 @@ TEST(ValueColumn, FindsTheTimeBehindARate) {
   EXPECT_THROW(seconds_behind("a", ResultRow(allreduce).set("ranks", "1e300"), "busbw_gb_per_s", 3),
                UsageError);
   ResultRow step(throughput_schema());
-  step.set("batch", 32).set("ranks", 4).set("rank", "all");
+  step.set("batch", 32).set("ranks", 4);
   EXPECT_DOUBLE_EQ(seconds_behind("a", step, "images_per_s", 1280), 0.1);
   EXPECT_THROW(seconds_behind("a", ResultRow(epoch_schema()), "images_per_s", 100), UsageError);
 }

@@ -22,7 +22,6 @@ namespace scalebench {
 namespace {
 
 std::vector<std::string_view> required(const Schema& schema) {
-  if (schema.file == kernels_schema().file) return {"kernel"};
   if (schema.file == allreduce_schema().file) return {"ranks", "size_bytes"};
   return {"ranks", "model"};
 }
@@ -31,7 +30,7 @@ std::vector<std::string_view> required(const Schema& schema) {
 /// it.
 std::vector<std::size_t> columns_of_the_case(const Schema& schema) {
   const std::vector<std::string_view> varying = words_of(
-      "note ranks nodes rank parameters first_call_seconds slowest_rank "
+      "note ranks nodes parameters first_call_seconds slowest_rank "
       "test_accuracy epochs_to_target relative_to_one_rank last_rank joules");
   std::vector<std::size_t> places;
   for (const std::string_view column : describing_columns(schema)) {
@@ -56,7 +55,7 @@ std::string canonical(const ResultRow& row, const std::vector<std::size_t>& plac
 /// What follows from other columns, where the file does not say it.
 void complete(ResultRow& row, const ImportIdentity& identity,
               const std::vector<std::size_t>& columns) {
-  if (row.schema().has("rank")) set_where_empty(row, "rank", "all");
+  if (row.schema().has("rank")) row.set("rank", "all");
   row.set("run_id", identity.run_id);
   row.set("case_id", case_id(canonical(row, columns))).set("origin", identity.origin);
   if (row.get("status").empty()) row.set("status", "ok");
@@ -69,16 +68,8 @@ ResultRow sample_of(const ResultRow& row, int launch, std::size_t repetition, do
   }
   sample.set("bench", row.schema().bench()).set("launch", launch).set("repetition", repetition);
   sample.set("ranks", text_in(row, "ranks")).set("seconds", seconds);
-  // As the programs write it: all ranks together have no number.
-  if (text_in(row, "rank") != "all") sample.set("rank", text_in(row, "rank"));
-  sample.set("bytes", text_in(row, "size_bytes") + text_in(row, "bytes"));
-  sample.set("samples", text_in(row, "samples"));
+  sample.set("bytes", text_in(row, "size_bytes")).set("samples", text_in(row, "samples"));
   return sample;
-}
-
-/// Images of one step; NaN where the row does not say.
-double images_of(const ResultRow& row) {
-  return number_in(row, "batch") * (row.get("rank") == "all" ? number_in(row, "ranks") : 1);
 }
 
 /// The cases of one launch, equal ones together.
@@ -93,8 +84,7 @@ class LaunchCases {
   void add(ImportedCase one, const std::string& file, const ImportIdentity& identity) {
     ResultRow& row = one.row;
     complete(row, identity, columns_);
-    const std::string key =
-        fmt::format("{}/{}/{}", row.get("case_id"), text_in(row, "ranks"), text_in(row, "rank"));
+    const std::string key = fmt::format("{}/{}", row.get("case_id"), row.get("ranks"));
     const auto [found, is_new] = place_of_.emplace(key, rows_.cases.size());
     if (is_new) {
       rows_.cases.push_back(row);
@@ -102,8 +92,10 @@ class LaunchCases {
     } else {
       const std::string there = text_in(rows_.cases[found->second], "nodes");
       if (there != text_in(row, "nodes")) {
-        fail<UsageError>("{}: launch {} has {} ranks on {} nodes and on {}; number them apart",
-                         file, rows_.launch, row.get("ranks"), there, text_in(row, "nodes"));
+        fail<UsageError>(
+            "{}: launch {} has {} ranks on {} nodes and on {}; number them apart, in "
+            "a CSV file by a column for launch",
+            file, rows_.launch, row.get("ranks"), there, text_in(row, "nodes"));
       }
       // One bad value voids the case.
       if (row.get("status") != "ok") rows_.cases[found->second] = row;
@@ -123,7 +115,9 @@ class LaunchCases {
       ResultRow& row = rows_.cases[i];
       const double median = median_of(seconds_[i]);
       row.set(time_column(schema_), median);
-      if (schema_.has("images_per_s")) row.set("images_per_s", images_of(row) / median);
+      if (schema_.has("images_per_s")) {
+        row.set("images_per_s", number_in(row, "batch") * number_in(row, "ranks") / median);
+      }
     }
     rows_.cases = rows_of(cells_of({rows_}));
     return std::move(rows_);
@@ -157,21 +151,6 @@ void require_cases(const std::vector<NumberedLaunch>& launches) {
                        missing.find(' ') == std::string::npos ? "is" : "are", settings);
     }
   }
-}
-
-std::vector<ImportedLaunch> by_layout(ImportedLaunch launch) {
-  std::map<std::string, std::vector<std::string>> nodes_of;  // by ranks, as they come
-  std::vector<ImportedLaunch> parts(1);
-  for (ImportedCase& one : launch.cases) {
-    std::vector<std::string>& layouts = nodes_of[text_in(one.row, "ranks")];
-    const auto found = std::ranges::find(layouts, text_in(one.row, "nodes"));
-    const auto part = static_cast<std::size_t>(found - layouts.begin());
-    if (found == layouts.end()) layouts.push_back(text_in(one.row, "nodes"));
-    if (part == parts.size()) parts.emplace_back();
-    parts[part].cases.push_back(std::move(one));
-  }
-  for (ImportedLaunch& part : parts) part.command = launch.command;
-  return parts;
 }
 
 ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Schema& schema,

@@ -36,10 +36,6 @@ struct ImportedRows {
 /// Throws UsageError, naming the file, when a row lacks a column without which it is no case.
 void require_cases(const std::vector<NumberedLaunch>& launches);
 
-/// The launch as it is; as several where a number of ranks is on this many nodes and on that many:
-/// a launch has one layout of each N, as a measured one has.
-std::vector<ImportedLaunch> by_layout(ImportedLaunch launch);
-
 /// Launches with equal numbers are one; its equal cases are one, with the values of all. Throws
 /// UsageError, naming the file, where they are on different numbers of nodes.
 ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Schema& schema,

@@ -77,31 +77,15 @@ ImportedCase on_nodes(const std::string& ranks, int nodes, std::vector<double> s
   return one;
 }
 
-TEST(ImportedRows, KeepsTwoLayoutsOfOneFileApart) {
-  const ImportedLaunch file{{on_nodes("8", 1, {0.001}), on_nodes("8", 8, {0.01}),
-                             on_nodes("8", 1, {0.001}), on_nodes("16", 2, {0.02})},
-                            {"./job"}};
-  const std::vector<ImportedLaunch> parts = by_layout(file);
-  ASSERT_THAT(parts, SizeIs(2));
-  EXPECT_EQ(parts[1].command, file.command);
-  const ImportedRows rows = imported_rows({{1, "a.log", parts[0]}, {2, "a.log", parts[1]}},
-                                          allreduce_schema(), kIdentity);
-  ASSERT_THAT(rows.cases, SizeIs(3));
-  EXPECT_EQ(rows.cases[0].get("nodes"), "1");
-  EXPECT_EQ(rows.cases[0].get("seconds_median"), "0.001");
-  EXPECT_EQ(rows.cases[0].get("repetitions"), "2");
-  EXPECT_EQ(rows.cases[1].get("nodes"), "8");
-  EXPECT_EQ(rows.cases[1].get("seconds_median"), "0.01");
-  EXPECT_EQ(rows.cases[2].get("ranks"), "16");
-  EXPECT_EQ(message_of<UsageError>([&] {
-              imported_rows({{1, "a.log", file}}, allreduce_schema(), kIdentity);
-            }),
-            "a.log: launch 1 has 8 ranks on 1 nodes and on 8; number them apart");
-}
-
-TEST(ImportedRows, HasOneLaunchWhereEachNHasOneLayout) {
-  EXPECT_THAT(by_layout({{on_nodes("8", 1, {0.001}), on_nodes("16", 2, {0.01})}, {}}), SizeIs(1));
-  EXPECT_THAT(by_layout({}), SizeIs(1));
+TEST(ImportedRows, RefusesTwoLayoutsOfOneLaunch) {
+  const ImportedCase here = on_nodes("8", 1, {0.001}), there = on_nodes("8", 8, {0.01});
+  EXPECT_THAT(message_of<UsageError>([&] {
+                imported_rows({launch(1, {here, there})}, allreduce_schema(), kIdentity);
+              }),
+              HasSubstr("a.log: launch 1 has 8 ranks on 1 nodes and on 8; number them apart"));
+  const ImportedRows apart =
+      imported_rows({launch(1, {here}), launch(2, {there})}, allreduce_schema(), kIdentity);
+  EXPECT_THAT(apart.cases, SizeIs(2));
 }
 
 TEST(ImportedRows, LetsOneBadValueVoidTheCaseOfItsLaunch) {

@@ -101,9 +101,6 @@ CsvMap published_map(const std::filesystem::path& catalog, const std::string& na
 /// Throws UsageError for a name that the catalog does not have.
 void require_published(const std::filesystem::path& catalog, const std::string& name);
 
-/// The case file of that bench: "allreduce", "throughput", "epoch" or "kernels". Throws UsageError.
-const Schema& schema_of_bench(const std::string& bench);
-
 /// Rows with equal `launch` cells are one launch; without such a column all are. A row whose value
 /// is no positive number is a finding and no case. Throws UsageError `file:line:column: what` for a
 /// damaged file and for any other text where a number belongs.

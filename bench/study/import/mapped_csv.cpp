@@ -20,11 +20,7 @@ namespace {
 
 constexpr std::string_view kLaunch = "launch";
 
-std::vector<std::string_view> benches() {
-  std::vector<std::string_view> names;
-  std::ranges::transform(case_schemas(), std::back_inserter(names), &Schema::bench);
-  return names;
-}
+constexpr std::string_view kBenches[]{"allreduce", "throughput", "epoch"};
 
 /// ours = "theirs" or ours = { column = "theirs", unit = "us", names = { "theirs" = "ours" } }.
 void read_column(TomlReader& reader, const toml::table& columns, std::string_view ours,
@@ -83,23 +79,19 @@ void read_filter(TomlReader& reader, const toml::table& filter, CsvMap& map) {
 
 }  // namespace
 
-const Schema& schema_of_bench(const std::string& bench) {
-  return *row_named(case_schemas(), &Schema::bench, "bench", bench);
-}
-
 CsvMap read_csv_map(const std::filesystem::path& path) {
   CsvMap map;
   TomlReader reader(path.string());
   const toml::table root = reader.parsed(read_file(path));
   std::string bench = "allreduce";
-  reader.choice(root, "bench", bench, benches());
+  reader.choice(root, "bench", bench, {std::begin(kBenches), std::end(kBenches)});
   reader.required(root, "bench");
   const toml::table* columns = reader.table(root, "columns");
   const toml::table* filter = reader.table(root, "filter");
   reader.required(root, "columns");
   reader.no_other_keys(root);
   reader.throw_complaints();
-  map.schema = &schema_of_bench(bench);
+  map.schema = row_named(case_schemas(), &Schema::bench, "bench", bench);
   read_columns(reader, *columns, map);
   if (filter != nullptr) read_filter(reader, *filter, map);
   reader.throw_complaints();
@@ -253,7 +245,7 @@ class MappedCsv {
       }
     }
     apply(settings_, one.row, file_);
-    if (is_training(*map_.schema)) complete_training(one.row);
+    complete_training(one.row);
     const std::string& text = table_.text(row, carrier->theirs);
     const std::optional<double> number = decimal_of(text);
     if (!number || *number <= 0) {

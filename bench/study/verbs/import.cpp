@@ -116,16 +116,10 @@ Contents read_all(const ImportOptions& options, const ImportReader& reader, Cons
     record = {file, sha256, std::filesystem::file_size(file), {}, read.findings.size(), {}};
     if (!options.guide.name.empty()) record.name += ": " + options.guide.name;
     if (rounds[i] > 0) record.round = rounds[i];
-    const auto add = [&](int number, ImportedLaunch launch) {
+    for (ImportedLaunch& launch : read.launches) {
+      const int number = numbers[i] > 0 ? numbers[i] : next++;
       if (!std::ranges::count(record.launches, number)) record.launches.push_back(number);
       contents.launches.push_back({number, file, std::move(launch), rounds[i]});
-    };
-    for (ImportedLaunch& launch : read.launches) {
-      if (numbers[i] > 0) {
-        add(numbers[i], std::move(launch));
-      } else {
-        for (ImportedLaunch& part : by_layout(std::move(launch))) add(next++, std::move(part));
-      }
     }
     warn_of_other_gpus(file, read.key, contents.environment.key, console);
     contents.environment.key.merge(read.key);

@@ -31,7 +31,6 @@ TRAINING = "model gradient_sync allreduce transport device dataset scaling globa
 
 COPIED = {
     "allreduce.csv": [*SHARED, "entry", *EXCHANGE],
-    "kernels.csv": [*SHARED, *"kernel device dtype bytes flops".split()],
     "throughput.csv": (
         "model device dtype memory_format step threads batch ranks nodes rank entry"
     ).split() + SHARED,

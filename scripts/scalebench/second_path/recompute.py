@@ -21,7 +21,6 @@ from scalebench.second_path.answers import check_scaling
 from scalebench.second_path.collectives import check_allreduce, check_native
 from scalebench.second_path.comparison import check_comparison
 from scalebench.second_path.fits import check_fits
-from scalebench.second_path.kernels import check_kernels
 from scalebench.second_path.launches import check_launches
 from scalebench.second_path.run import Run
 from scalebench.second_path.training import check_epochs, check_throughput
@@ -40,7 +39,6 @@ def checked(run: Run) -> Run:
 
 
 def _check_tables(run: Run) -> None:
-    check_kernels(run)
     seconds = check_allreduce(run)
     check_native(run)
     check_throughput(run)
