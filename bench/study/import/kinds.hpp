@@ -102,7 +102,7 @@ CsvMap published_map(const std::filesystem::path& catalog, const std::string& na
 void require_published(const std::filesystem::path& catalog, const std::string& name);
 
 /// Rows with equal `launch` cells are one launch; without such a column all are. A row whose value
-/// is no positive number is a finding and no case. Throws UsageError `file:line:column: what` for a
+/// is no positive number is a finding and no case. Throws UsageError `file:line: what` for a
 /// damaged file and for any other text where a number belongs.
 ImportedFile read_mapped_csv(const std::filesystem::path& path, const CsvMap& map,
                              const Settings& settings);

@@ -130,8 +130,8 @@ class LogReader {
     }
     const double number = number_of(said);
     if (std::isnan(number)) return find(line, no_number(says, said.text));
-    if (carries_values(schema_, says) && number <= 0)
-      return find(line, fmt::format("{} is {}", says, said.text));
+    const bool is_none = carries_values(schema_, says) && number <= 0;
+    if (is_none) return find(line, fmt::format("{} is {}", says, said.text));
     if (says == "accuracy" && (number < 0 || number > 1)) {
       fail<UsageError>(
           "{}:{}: test_accuracy is {}, and a share is from 0 to 1; for percent write --metric "
@@ -227,11 +227,9 @@ class LogReader {
     if (epochs_.empty()) {
       set_steps(one);
     } else if (!accuracies.empty()) {
-      const EpochSoFar& last = epochs_.back();
       const bool printed = std::ranges::any_of(
           epochs_, [](const EpochSoFar& epoch) { return !std::isnan(epoch.printed_seconds); });
       if (!printed) row.set("note", "mean step x steps of an epoch, without evaluation");
-      compare_images(row, last.steps);
     }
     add_accuracies(one, accuracies);
     if (!accuracies.empty()) row.set("test_accuracy", accuracies.back());
@@ -248,8 +246,9 @@ class LogReader {
 
   /// What the log says of the training, what the user adds, and what follows from both.
   void describe(ResultRow& row) {
+    for (const std::string& column : conflicts_) facts_.erase(column);
     for (const auto& [column, value] : facts_) {
-      if (schema_.has(column) && !conflicts_.contains(column)) row.set(column, value);
+      if (schema_.has(column)) row.set(column, value);
     }
     // Of a state the mean; several metrics of one are its parts.
     for (const auto& [metric, numbers] : found_) {
@@ -260,15 +259,14 @@ class LogReader {
     }
     const double global = fact("global_batch");
     const auto here = static_cast<int>(local_ranks_.size());
-    const double given = decimal_of(setting(settings_, "ranks")).value_or(std::nan(""));
-    if (here > 0 && std::isnan(given)) set_where_empty(row, "ranks", std::to_string(here));
+    const double given = decimal_of(setting(settings_, "ranks")).value_or(0);
     if (here > 0 && std::fmod(given, here) > 0) {
       fail<UsageError>(
           "--set ranks={:g}: {} is of {} ranks, and of a host of a training of a multiple", given,
           file_, here);
     }
-    const bool is_known = global > 0 && fact("batch") > 0;
-    if (is_known && row.get("ranks").empty() && std::isnan(given)) {
+    if (here > 0 && given == 0) set_where_empty(row, "ranks", std::to_string(here));
+    if (global > 0 && fact("batch") > 0 && row.get("ranks").empty() && given == 0) {
       row.set("ranks", std::llround(global / fact("batch")));
     }
     apply(settings_, row, file_);
@@ -284,8 +282,7 @@ class LogReader {
 
   double fact(std::string_view column) const {
     const auto found = facts_.find(column);
-    const bool known = found != facts_.end() && !conflicts_.contains(column);
-    return known ? decimal_of(found->second).value_or(std::nan("")) : std::nan("");
+    return decimal_of(found == facts_.end() ? "" : found->second).value_or(std::nan(""));
   }
 
   /// The seconds of whole epochs become values of the case; the accuracies of these are returned.
@@ -307,22 +304,6 @@ class LogReader {
           fmt::format("{}: no whole epoch in it; --bench throughput takes its steps", file_));
     }
     return accuracies;
-  }
-
-  /// Steps times images of a step are the images of an epoch, but for the last step.
-  void compare_images(ResultRow& row, double steps) {
-    const double samples = number_in(row, "samples"), batch = number_in(row, "global_batch");
-    if (!(steps > 0) || !(samples > 0) || steps == samples) return;
-    if (!(batch > 0)) {
-      // The only batch that makes so many steps of so many images, if there is one.
-      const double largest = std::floor((samples - 1) / (steps - 1));
-      const double least = std::ceil(samples / steps);
-      if (steps > 1 && least == largest) row.set("global_batch", least);
-      return complete_training(row);
-    }
-    if (std::abs(steps * batch - samples) <= batch + 0.01 * samples) return;
-    find(0, fmt::format("{} steps of {} images are {}, and samples is {}", steps, batch,
-                        steps * batch, samples));
   }
 
   /// Of all ranks. Throws where that is not known.
@@ -372,9 +353,9 @@ class LogReader {
   Line line_;
   std::string_view text_;  // of that line
   bool any_time_ = false;
-  std::map<const Pattern*, std::vector<double>> found_;    // in our units, in order
+  std::map<const Pattern*, std::vector<double>> found_;    // in our units
   std::map<std::string, std::string, std::less<>> facts_;  // by column
-  std::set<std::string, std::less<>> conflicts_;           // columns of which it says two things
+  std::set<std::string> conflicts_;                        // columns of which it says two things
   std::set<std::string> local_ranks_, names_;              // the names of epochs, by --metric
   std::deque<EpochSoFar> epochs_;
   EpochSoFar* epoch_ = nullptr;

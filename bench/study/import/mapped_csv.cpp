@@ -158,7 +158,7 @@ CsvMap published_map(const std::filesystem::path& catalog, const std::string& na
 
 namespace {
 
-/// How suites write that there is no number. Anything else that is none is a damaged file.
+/// How suites write that there is nothing to say.
 bool says_none(std::string_view text) {
   constexpr std::array<std::string_view, 12> kNone{"",    "N/A",  "n/a",  "NA",   "-",   "nan",
                                                    "NaN", "-nan", "null", "None", "inf", "-inf"};
@@ -202,46 +202,34 @@ class MappedCsv {
     });
   }
 
-  /// Their text in our words and units.
-  std::string cell(std::size_t row, const MappedColumn& column) const {
+  /// Their text in our words and units; empty where it says that there is none.
+  std::string cell(const std::string& place, std::size_t row, const MappedColumn& column) const {
     const std::string& text = table_.text(row, column.theirs);
     const auto named = column.names.find(text);
     if (named != column.names.end()) return named->second;
-    if (column.factor == 1 || says_none(text)) return text;
+    if (says_none(text) || column.factor == 1) return says_none(text) ? "" : text;
     const std::optional<double> number = decimal_of(text);
-    if (!number) refuse(row, column, no_number(column.theirs, text));
+    if (!number) fail<UsageError>("{}: {}", place, no_number(column.theirs, text));
     return fmt::format("{}", *number * column.factor);
   }
 
-  [[noreturn]] void refuse(std::size_t row, const MappedColumn& column,
-                           const std::string& what) const {
-    fail<UsageError>("{}: {}", table_.place(row, column.theirs), what);
-  }
-
-  void describe(std::size_t row, const MappedColumn& column, ResultRow& described) const {
-    const std::string text = cell(row, column);
-    if (says_none(text)) return;
-    if (column.ours == "note") return void(described.add_note(text));
-    try {
-      require_value("", column.ours, text);
-    } catch (const UsageError& error) {
-      // ": column: what"
-      refuse(row, column, std::string(error.what()).substr(2));
-    }
-    described.set(column.ours, text);
-  }
-
   void add(std::size_t row) {
+    const std::string place = fmt::format("{}:{}", file_, table_.line(row));
     ImportedCase one{ResultRow(*map_.schema), {}, {}};
     const MappedColumn* carrier = nullptr;
     std::string launch;
     for (const MappedColumn& column : map_.columns) {
-      if (carries_values(*map_.schema, column.ours)) {
-        carrier = &column;
-      } else if (column.ours == kLaunch) {
-        launch = table_.text(row, column.theirs);
+      const bool carries = carries_values(*map_.schema, column.ours);
+      if (carries) carrier = &column;
+      const std::string text = carries ? "" : cell(place, row, column);
+      if (text.empty()) continue;
+      if (column.ours == kLaunch) {
+        launch = text;
+      } else if (column.ours == "note") {
+        one.row.add_note(text);
       } else {
-        describe(row, column, one.row);
+        require_value(place, column.ours, text);
+        one.row.set(column.ours, text);
       }
     }
     apply(settings_, one.row, file_);
@@ -253,10 +241,8 @@ class MappedCsv {
                                      : no_number(carrier->theirs, text);
       return result_.findings.push_back({table_.line(row), why});
     }
-    const double of_all = carrier->each ? number_in(one.row, "ranks") : 1;
-    const std::string place = fmt::format("{}:{}", file_, table_.line(row));
-    one.seconds = {
-        seconds_behind(place, one.row, carrier->ours, *number * carrier->factor * of_all)};
+    const double factor = carrier->factor * (carrier->each ? number_in(one.row, "ranks") : 1);
+    one.seconds = {seconds_behind(place, one.row, carrier->ours, *number * factor)};
     launch_of(launch).cases.push_back(one);
   }
 
