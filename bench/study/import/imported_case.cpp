@@ -197,4 +197,31 @@ double seconds_behind(std::string_view place, const ResultRow& row, std::string_
                    needed_for_seconds(row.schema()));
 }
 
+namespace {
+
+constexpr std::pair<std::string_view, double> kSamples[]{{"imagenet", 1281167},
+                                                         {"mnist", 60000},
+                                                         {"fashion-mnist", 60000},
+                                                         {"cifar10", 50000},
+                                                         {"cifar100", 50000}};
+
+/// Sets `column` to a quotient or product that is a whole number, where it is empty.
+void set_whole(ResultRow& row, std::string_view column, double value) {
+  const bool whole = value > 0 && std::abs(value - std::round(value)) < 1e-9;
+  if (whole && row.get(column).empty()) row.set(column, std::llround(value));
+}
+
+}  // namespace
+
+void complete_training(ResultRow& row) {
+  if (row.schema().file != epoch_schema().file) return;
+  const double ranks = number_in(row, "ranks");
+  for (const auto& [dataset, samples] : kSamples) {
+    if (row.get("dataset") == dataset) set_whole(row, "samples", samples);
+  }
+  set_whole(row, "global_batch", number_in(row, "batch") * ranks);
+  set_whole(row, "batch", number_in(row, "global_batch") / ranks);
+  if (ranks == 1) set_where_empty(row, "gradient_sync", "one_device");
+}
+
 }  // namespace scalebench

@@ -82,4 +82,8 @@ double unit_factor(std::string_view place, std::string_view column, std::string_
 double seconds_behind(std::string_view place, const ResultRow& row, std::string_view column,
                       double value);
 
+/// What follows from the other cells of a row of epoch.csv: images of a known data set; the batch
+/// of one rank from that of all, and back; one_device for one rank. Other rows stay as they are.
+void complete_training(ResultRow& row);
+
 }  // namespace scalebench

@@ -60,5 +60,24 @@ TEST(Settings, AreRefusedInOneLine) {
   EXPECT_THAT(refusal("input_seconds=0,1"), HasSubstr("decimal point"));
 }
 
+TEST(Epochs, FollowFromWhatIsKnown) {
+  ResultRow row(epoch_schema());
+  row.set("dataset", "imagenet").set("ranks", 4).set("global_batch", 256);
+  complete_training(row);
+  EXPECT_EQ(row.get("samples"), "1281167");
+  EXPECT_EQ(row.get("batch"), "64");
+  EXPECT_EQ(row.get("gradient_sync"), "");
+  ResultRow other(epoch_schema());
+  other.set("dataset", "mine").set("ranks", 1).set("batch", 3);
+  complete_training(other);
+  EXPECT_EQ(other.get("samples"), "");
+  EXPECT_EQ(other.get("global_batch"), "3");
+  EXPECT_EQ(other.get("gradient_sync"), "one_device");
+  ResultRow uneven(epoch_schema());
+  uneven.set("ranks", 3).set("global_batch", 256);
+  complete_training(uneven);
+  EXPECT_EQ(uneven.get("batch"), "") << "no whole number";
+}
+
 }  // namespace
 }  // namespace scalebench

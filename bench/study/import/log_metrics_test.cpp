@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs by regular expressions: epochs and steps in order, what is missing, what is no number.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "bench/record/csv.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "kernels/error.hpp"
 #include "kernels/testing.hpp"
@@ -64,6 +68,26 @@ TEST(LogMetrics, RefusesStepsThatAreTakenForEpochsOfImagenet) {
   EXPECT_THAT(message, HasSubstr("train.log: epochs of 0.19 s and 1281167 images would be 2247661 "
                                  "images/s on each rank"));
   EXPECT_THAT(message, HasSubstr("are these steps? write --bench throughput"));
+}
+
+TEST(LogMetrics, RefusesWhatNoDeviceCouldTrain) {
+  const auto refused = [](double seconds, const Settings& settings) {
+    return message_of<UsageError>(
+        [&] { read(fmt::format("took {} s\n", seconds), {"seconds=took ([0-9.e-]+)"}, settings); });
+  };
+  EXPECT_EQ(refused(420, {{"dataset", "imagenet"}}), "");
+  EXPECT_EQ(refused(0.3, {{"samples", "60000"}}), "") << "digits are small";
+  EXPECT_EQ(refused(0.19, {{"ranks", "3"}}), "") << "nothing is known";
+  EXPECT_THAT(refused(1e-3, {{"samples", "60000"}}), HasSubstr("are these steps?"));
+  // The limit is far above what is published.
+  const CsvTable table = CsvTable::read(SCALEBENCH_PUBLISHED);
+  double fastest = 0;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double of_all = table.number(i, "images_per_s") / table.number(i, "gpus");
+    fastest = std::max({fastest, of_all > 0 ? of_all : 0});
+  }
+  ASSERT_GT(fastest, 1000);
+  EXPECT_EQ(refused(1281167 / (10 * fastest), {{"dataset", "imagenet"}}), "");
 }
 
 TEST(LogMetrics, MakesTimesOfRatesWhereTheWorkIsKnown) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -12,7 +13,6 @@
 #include <set>
 
 #include "bench/measure/statistics.hpp"
-#include "bench/study/import/epochs.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "bench/study/import/presets.hpp"
 #include "kernels/error.hpp"
@@ -57,6 +57,60 @@ struct EpochSoFar {
                                                                                 : printed_seconds;
   }
 };
+
+// Far above what anybody has published of one device (configs/published.csv), far below what a step
+// makes of an epoch; images of 28 x 28 are some hundred times smaller than those of ImageNet.
+constexpr double kFastestOnImagenet = 50'000;
+constexpr double kFastestOnAnything = 10'000'000;
+constexpr double kSamplesOfImagenet = 1281167;
+
+/// Throws for epochs whose ranks would train more images a second than any device can: a step that
+/// is taken for an epoch is some thousand times too fast, and looks like a result.
+void require_possible(const ImportedCase& one, const std::string& file) {
+  if (one.row.schema().file != epoch_schema().file || one.seconds.empty()) return;
+  const double seconds = median_of(one.seconds);
+  const double ranks = std::max(1.0, number_in(one.row, "ranks"));
+  const double rate = number_in(one.row, "samples") / seconds / ranks;
+  const bool imagenet = number_in(one.row, "samples") == kSamplesOfImagenet;
+  const double fastest = imagenet ? kFastestOnImagenet : kFastestOnAnything;
+  if (!(rate > fastest)) return;
+  fail<UsageError>(
+      "{}: epochs of {:g} s and {} images would be {:.0f} images/s on each rank, and no device "
+      "comes near {:.0f}; are these steps? write --bench throughput",
+      file, seconds, one.row.get("samples"), rate, fastest);
+}
+
+/// Whether the states that a log tells are those of an epoch: computing, the reduction that nothing
+/// hides (transfer), and input and evaluation, which are none where it does not tell them. Takes
+/// them out where they cannot be, and returns why; else nothing.
+std::string check_states(ImportedCase& one) {
+  constexpr std::array<const char*, 2> kMustBeThere{"compute_seconds", "transfer_seconds"};
+  constexpr std::array<const char*, 2> kMayBeThere{"input_seconds", "evaluation_seconds"};
+  double parts = 0;
+  for (const char* const state : kMustBeThere) parts += number_in(one.row, state);
+  if (one.seconds.empty() || std::isnan(parts)) return "";
+  for (const char* const state : kMayBeThere) {
+    set_where_empty(one.row, state, "0");
+    parts += number_in(one.row, state);
+  }
+  const double mean = summarise(one.seconds).mean;
+  constexpr double kRounding = 0.01;  // of what a log prints
+  if (parts <= (1 + kRounding) * mean) return "";
+  for (const char* const state : kMustBeThere) one.row.set(state, "");
+  return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
+}
+
+/// The case takes the accuracies of its epochs where each has one, and when its target was reached.
+void add_accuracies(ImportedCase& one, const std::vector<double>& accuracies) {
+  const double target = number_in(one.row, "target_accuracy");
+  const auto reached =
+      std::ranges::find_if(accuracies, [&](double accuracy) { return accuracy >= target; });
+  if (reached != accuracies.end()) {
+    const auto epoch = reached - accuracies.begin() + 1;
+    set_where_empty(one.row, "epochs_to_target", std::to_string(epoch));
+  }
+  if (accuracies.size() == one.seconds.size()) one.accuracies = accuracies;
+}
 
 class LogReader {
  public:

@@ -10,7 +10,6 @@
 #include "bench/record/csv.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/analysis/stored_run.hpp"
-#include "bench/study/import/epochs.hpp"
 #include "bench/study/import/kinds.hpp"
 #include "bench/study/plan/toml_reader.hpp"
 #include "kernels/error.hpp"
