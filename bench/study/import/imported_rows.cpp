@@ -166,9 +166,7 @@ ImportedRows imported_rows(const std::vector<NumberedLaunch>& launches, const Sc
   for (auto& [number, cases] : by_number) {
     rows.launches.push_back(std::move(cases).with_statistics());
   }
-  // Over one launch there is nothing more to say.
-  rows.cases =
-      rows.launches.size() == 1 ? rows.launches[0].cases : rows_of(cells_of(rows.launches));
+  rows.cases = rows_of(cells_of(rows.launches));
   return rows;
 }
 

@@ -108,16 +108,6 @@ void require_known_name(const CsvTable& table, const std::string& name) {
                    near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
 }
 
-/// What a published number is of: a column of the catalog, and those of ours that it is in and that
-/// it needs.
-struct PublishedNumber {
-  std::string theirs;
-  const Schema& (*schema)();
-  std::string ours;
-  std::string needs;
-  bool each = false;
-};
-
 }  // namespace
 
 void require_published(const std::filesystem::path& catalog, const std::string& name) {
@@ -126,30 +116,31 @@ void require_published(const std::filesystem::path& catalog, const std::string& 
 
 CsvMap published_map(const std::filesystem::path& catalog, const std::string& name) {
   // In the order in which they are preferred.
-  static const PublishedNumber kNumbers[]{
-      {"seconds_per_epoch", epoch_schema, "seconds", ""},
-      {"images_per_s", throughput_schema, "images_per_s", "batch"},
-      {"images_per_s_per_gpu", throughput_schema, "images_per_s", "batch", /*each=*/true},
-      {"busbw_gb_per_s", allreduce_schema, "busbw_gb_per_s", "size_bytes"}};
+  static const std::pair<const Schema*, MappedColumn> kNumbers[]{
+      {&epoch_schema(), {"seconds", "seconds_per_epoch"}},
+      {&throughput_schema(), {"images_per_s", "images_per_s"}},
+      {&throughput_schema(), {"images_per_s", "images_per_s_per_gpu", 1, /*each=*/true}},
+      {&allreduce_schema(), {"busbw_gb_per_s", "busbw_gb_per_s"}}};
+  static const std::vector<MappedColumn> kDescribing{
+      {"ranks", "gpus"},      {"nodes", "nodes"},
+      {"model", "model"},     {"device", "device"},
+      {"dtype", "precision"}, {"dataset", "dataset"},
+      {"batch", "batch"},     {"size_bytes", "size_bytes"},
+      {"note", "kind"},       {"note", "source"},
+      {"note", "date"},       {"note", "conditions"},
+      {"note", "note"}};
   const CsvTable table = CsvTable::read(catalog);
   require_known_name(table, name);
-  for (const auto& [theirs, schema, ours, needs, each] : kNumbers) {
+  for (const auto& [schema, number] : kNumbers) {
     std::vector<std::string> printed;
     for (std::size_t row = 0; row < table.size(); ++row) {
-      const bool is_it = table.text(row, "name") == name && !table.text(row, theirs).empty();
-      if (is_it) printed.push_back(table.text(row, theirs));
+      const std::string& text = table.text(row, number.theirs);
+      if (table.text(row, "name") == name && !text.empty()) printed.push_back(text);
     }
     if (printed.empty()) continue;
-    CsvMap map{&schema(), {{ours, theirs, 1, each}}, {{"name", {name}}, {theirs, printed}}};
-    for (const std::string same : {"nodes", "model", "device", "dataset"}) {
-      if (schema().has(same)) map.columns.push_back({same, same});
-    }
-    map.columns.push_back({"ranks", "gpus"});
-    if (is_training(schema())) map.columns.push_back({"dtype", "precision"});
-    if (!needs.empty()) map.columns.push_back({needs, needs});
-    for (const char* const said : {"kind", "source", "date", "conditions", "note"}) {
-      map.columns.push_back({"note", said});
-    }
+    CsvMap map{schema, {number}, {{"name", {name}}, {number.theirs, printed}}};
+    std::ranges::copy_if(kDescribing, std::back_inserter(map.columns),
+                         [&](const auto& column) { return schema->has(column.ours); });
     return map;
   }
   fail<UsageError>("{}: nothing is published of it that could be a time", name);
