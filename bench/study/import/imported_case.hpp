@@ -33,8 +33,7 @@ struct ImportedLaunch {
 struct ImportedFile {
   std::vector<ImportedLaunch> launches;
   std::vector<Remark> findings;
-  Facts key, treatment;              // of the environment, as far as the file tells
-  std::vector<std::string> remarks;  // what a user should know of rows that are right
+  Facts key, treatment;  // of the environment, as far as the file tells
 };
 
 // Columns whose values the user gives.

@@ -98,8 +98,8 @@ TEST(PytorchImagenet, HasNoEpochWhereNoneIsWholeButItsSteps) {
   for (const std::string& text : {kPytorchPart, kPytorchLater}) {
     const ImportedFile file = read("pytorch-imagenet", text, {{"ranks", "1"}});
     EXPECT_THAT(file.launches, IsEmpty());
-    ASSERT_EQ(file.findings.size(), 1U);
-    EXPECT_THAT(file.remarks.at(0), HasSubstr("no whole epoch in it; --bench throughput"));
+    ASSERT_EQ(file.findings.size(), 2U);
+    EXPECT_THAT(file.findings[1].what, HasSubstr("no whole epoch in it; --bench throughput"));
   }
   const ImportedCase steps = only_case(read(
       "pytorch-imagenet", kPytorchLater, {{"ranks", "1"}, {"batch", "900"}}, throughput_schema()));

@@ -59,7 +59,6 @@ void warn_of(const std::string& file, const ImportedFile& read, Console& console
     console.warn(printable(
         fmt::format("{}: and {} more such places", file, read.findings.size() - kFindingsShown)));
   }
-  for (const std::string& remark : read.remarks) console.warn(printable(remark));
   if (read.launches.empty()) console.warn(printable(fmt::format("{}: no result in it", file)));
 }
 

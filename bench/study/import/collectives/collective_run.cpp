@@ -92,6 +92,7 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
       made.seconds = its->second;
       row.set("note", "single operations, as nccl-tests -I writes them");
     }
+    if (table.ranks == 1) row.add_note("one rank moves nothing over any link");
     const bool is_wrong = one.counts_wrong && decimal_of(one.wrong).value_or(0) > 0;
     if (!is_wrong && !says_no_place) continue;
     made.seconds.clear();
@@ -105,10 +106,7 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
     }
   }
   if (says_no_place) find(fails_at, launch.cases.front().row.get("note"));
-  if (!shared_card.empty()) result.remarks.push_back(fmt::format("{}: {}", file, shared_card));
-  if (table.ranks == 1) {
-    result.remarks.push_back(fmt::format("{}: one rank moves nothing over any link", file));
-  }
+  if (!shared_card.empty()) find(0, shared_card);
   if (!ended) {
     find(rows.back().line,
          "the output ends here, without 'Out of bounds values' and 'Avg bus bandwidth': it is cut, "

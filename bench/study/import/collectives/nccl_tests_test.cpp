@@ -66,6 +66,14 @@ ImportedCase only_case(const ImportedFile& file, std::size_t place = 0) {
   return file.launches.at(0).cases.at(place);
 }
 
+TEST(NcclTests, SaysOfOneRankThatNothingIsMoved) {
+  const ImportedFile file =
+      read(kMethod + kDevices.substr(0, kDevices.find('\n') + 1) + kHead +
+           "1048576 262144 float sum -1 10.0 104.86 0.00 0 10.0 104.86 0.00 0\n" + kFoot);
+  EXPECT_EQ(only_case(file).row.get("ranks"), "1");
+  EXPECT_THAT(only_case(file).row.get("note"), HasSubstr("one rank moves nothing over any link"));
+}
+
 TEST(NcclTests, ReadsBothPlacements) {
   const ImportedFile file = read(kMethod + kDevices + kHead + kMiB + kFoot);
   EXPECT_THAT(file.findings, IsEmpty());
@@ -213,10 +221,10 @@ TEST(NcclTests, NamesTheRanksOfRowsThatArePutTogether) {
 }
 
 TEST(NcclTests, SaysThatTwoRanksAreOnOneCard) {
-  EXPECT_THAT(read(kMethod + kDevices + kHead + kMiB).remarks, IsEmpty());
+  EXPECT_THAT(read(kMethod + kDevices + kHead + kMiB).findings, IsEmpty());
   const std::string shared = with(kDevices, "[0000:05:00]", "[0000:04:00]");
-  EXPECT_THAT(read(kMethod + shared + kHead + kMiB).remarks,
-              ElementsAre("run.log: ranks 2 and 3 are on one card, [0000:04:00] of node-gq73"));
+  EXPECT_EQ(read(kMethod + shared + kHead + kMiB).findings.at(0).what,
+            "ranks 2 and 3 are on one card, [0000:04:00] of node-gq73");
 }
 
 TEST(NcclTests, PassesOverUnitsWhereItSaysWhichLineIsNone) {
