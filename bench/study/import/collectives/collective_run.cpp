@@ -31,6 +31,15 @@ ResultRow described(const PrintedResult& one, int ranks) {
   return row;
 }
 
+/// Why a time counts for nothing; empty where it counts.
+std::string why_wrong(const PrintedResult& one, bool says_no_place) {
+  if (says_no_place) {
+    return "nccl-tests found values out of bounds, and does not say at which of the sizes";
+  }
+  const bool is_wrong = one.counts_wrong && decimal_of(one.wrong).value_or(0) > 0;
+  return is_wrong ? fmt::format("{} wrong elements", one.wrong) : "";
+}
+
 }  // namespace
 
 bool CollectiveRun::add_device(int rank, int group, std::string_view host,
@@ -93,17 +102,12 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
       row.set("note", "single operations, as nccl-tests -I writes them");
     }
     if (table.ranks == 1) row.add_note("one rank moves nothing over any link");
-    const bool is_wrong = one.counts_wrong && decimal_of(one.wrong).value_or(0) > 0;
-    if (!is_wrong && !says_no_place) continue;
+    const std::string wrong = why_wrong(one, says_no_place);
+    if (wrong.empty()) continue;
     made.seconds.clear();
-    row.set("status", "wrong");
-    row.set("note", is_wrong ? fmt::format("{} wrong elements", one.wrong)
-                             : "nccl-tests found values out of bounds, and does not say at which "
-                               "of the sizes");
-    if (is_wrong) {
-      find(one.row->line,
-           fmt::format("{}: {}: the time counts for nothing", one.placement, row.get("note")));
-    }
+    row.set("status", "wrong").set("note", wrong);
+    if (says_no_place) continue;
+    find(one.row->line, fmt::format("{}: {}: the time counts for nothing", one.placement, wrong));
   }
   if (says_no_place) find(fails_at, launch.cases.front().row.get("note"));
   if (!shared_card.empty()) find(0, shared_card);
