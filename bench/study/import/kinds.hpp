@@ -81,7 +81,7 @@ struct MappedColumn {
   std::string theirs;  // the foreign header's
   double factor = 1;   // from their unit to ours
   bool each = false;   // a rate of one rank
-  std::map<std::string, std::string> names;  // their texts: ours; empty: as they are
+  std::map<std::string, std::string> names = {};  // their texts: ours; empty: as they are
 };
 
 struct CsvMap {

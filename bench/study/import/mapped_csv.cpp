@@ -139,8 +139,9 @@ CsvMap published_map(const std::filesystem::path& catalog, const std::string& na
     }
     if (printed.empty()) continue;
     CsvMap map{schema, {number}, {{"name", {name}}, {number.theirs, printed}}};
-    std::ranges::copy_if(kDescribing, std::back_inserter(map.columns),
-                         [&](const auto& column) { return schema->has(column.ours); });
+    for (const MappedColumn& column : kDescribing) {
+      if (schema->has(column.ours)) map.columns.push_back(column);
+    }
     return map;
   }
   fail<UsageError>("{}: nothing is published of it that could be a time", name);
