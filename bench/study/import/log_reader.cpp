@@ -22,7 +22,8 @@ namespace {
 
 // Words of kSays.
 constexpr std::string_view kOfTime[]{"step_seconds", "mean_step_seconds", "epoch_seconds",
-                                     "images_per_s", "images_per_s_each", "images_per_s_so_far"};
+                                     "images_per_s", "images_per_s_each", "images_per_s_so_far",
+                                     "run_seconds"};
 constexpr std::string_view kNoNumbers[]{"epoch", "epoch_name", "local_rank", "loss"};
 
 bool has_time(const Line& line) {
@@ -168,6 +169,9 @@ class LogReader {
     for (const Said& said : line_) take_word(said, line.number);
     any_time_ |= has_time(line_);
     if (epoch_ != nullptr) take_epoch(line.number);
+    if (number("run_seconds") > 0 && number("run_epochs") > 0) {
+      ends_.emplace(number("run_seconds"), number("run_epochs"));
+    }
     take_step();
   }
 
@@ -244,8 +248,8 @@ class LogReader {
   /// Times of steps and rates, which need no epoch.
   void take_step() {
     const double step = number("step"), seconds = number("step_seconds");
-    const double rate = number("images_per_s");
-    if (seconds > 0 || rate > 0) {
+    const double rate = number("images_per_s"), each = number("images_per_s_each");
+    if (seconds > 0 || rate > 0 || each > 0) {
       const std::string at = fmt::format("{}/{}", epoch_ == nullptr ? "" : epoch_->name, step);
       // Another process's line of the same step.
       if (!std::isnan(step) && at == last_step_) return;
@@ -258,7 +262,7 @@ class LogReader {
       }
     }
     if (rate > 0) rates_.push_back(rate);
-    if (const double each = number("images_per_s_each"); each > 0) rates_each_.push_back(each);
+    if (each > 0) rates_each_.push_back(each);
     if (const double mean = number("images_per_s_so_far"); mean > 0) rate_so_far_ = mean;
   }
 
@@ -276,7 +280,14 @@ class LogReader {
 
   void set_values(ImportedCase& one) {
     ResultRow& row = one.row;
-    if (!is_epoch_) return set_steps(one);
+    if (!is_epoch_) {
+      for (const EpochSoFar& epoch : epochs_) {
+        if (epoch.means > 0) values_.push_back(epoch.mean_sum / epoch.means);
+      }
+      set_steps(one);
+      return leave_out_start(one);
+    }
+    take_end(row);
     const std::vector<double> accuracies = epochs_.empty() ? accuracies_ : add_whole_epochs(one);
     if (epochs_.empty()) {
       set_steps(one);
@@ -287,6 +298,30 @@ class LogReader {
     }
     add_accuracies(one, accuracies);
     if (!accuracies.empty()) row.set("test_accuracy", accuracies.back());
+  }
+
+  /// A training's time over its epochs, where the log has it once, at its end.
+  void take_end(ResultRow& row) {
+    if (ends_.size() > 1) {
+      fail<UsageError>("{}: {} trainings end in it; give each a file of its own", file_,
+                       ends_.size());
+    }
+    for (const auto& [seconds, epochs] : ends_) {
+      values_.push_back(seconds / epochs);
+      row.set("note", fmt::format("mean of {:g} epochs, with what lies between them", epochs));
+    }
+  }
+
+  /// A first step that compiles, or waits for its data, is none of those that follow.
+  static void leave_out_start(ImportedCase& one) {
+    constexpr double kMuchLonger = 3;
+    if (one.seconds.size() < 2) return;
+    const double first = one.seconds.front();
+    const double others = median_of({one.seconds.begin() + 1, one.seconds.end()});
+    if (first <= kMuchLonger * others) return;
+    one.seconds.erase(one.seconds.begin());
+    one.row.add_note(
+        fmt::format("the first value, {:.1f} times the others, is left out", first / others));
   }
 
   /// More epochs than the log names are no epochs.
@@ -360,12 +395,25 @@ class LogReader {
   /// Of all ranks. Throws where that is not known.
   std::vector<double> rates_of_all(const ResultRow& row) const {
     if (!rates_.empty()) return rates_;
-    if (rates_each_.empty()) return {rate_so_far_};
+    if (rates_each_.empty()) {
+      const bool counts_images = !says("steps_per_s") || found_.contains(says("steps_per_s"));
+      if (counts_images) return {rate_so_far_};
+      fail<UsageError>(
+          "{}: samples a second stand without steps a second: a version of {} that counts steps "
+          "there; its epochs are read without --bench throughput",
+          file_, preset_.reads);
+    }
     const double ranks = number_in(row, "ranks");
     if (!(ranks > 0)) fail<UsageError>("{}: ranks is not in it; add --set ranks=...", file_);
     std::vector<double> rates = rates_each_;
     for (double& rate : rates) rate *= ranks;
     return rates;
+  }
+
+  /// Null: the preset has no such word.
+  const Pattern* says(std::string_view word) const {
+    const auto found = std::ranges::find(preset_.patterns, word, &Pattern::says);
+    return found == preset_.patterns.end() ? nullptr : &*found;
   }
 
   bool has_rates() const { return !rates_.empty() || !rates_each_.empty() || rate_so_far_ > 0; }
@@ -410,6 +458,7 @@ class LogReader {
   std::set<std::string> local_ranks_, names_;              // the names of epochs, by --metric
   std::deque<EpochSoFar> epochs_;
   EpochSoFar* epoch_ = nullptr;
+  std::set<std::pair<double, double>> ends_;  // of trainings: seconds and epochs
   std::string last_step_;
   std::vector<double> values_, accuracies_, rates_, rates_each_;
   double rate_so_far_ = std::nan("");

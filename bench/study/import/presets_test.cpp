@@ -103,7 +103,7 @@ TEST(PytorchImagenet, HasNoEpochWhereNoneIsWholeButItsSteps) {
   }
   const ImportedCase steps = only_case(read(
       "pytorch-imagenet", kPytorchLater, {{"ranks", "1"}, {"batch", "900"}}, throughput_schema()));
-  EXPECT_THAT(steps.seconds, ElementsAre(60.0, 1.175));
+  EXPECT_THAT(steps.seconds, ElementsAre(4.022)) << "the mean of the steps, not of those printed";
   EXPECT_EQ(steps.row.get("model"), "mobilenet_v3_small");
 }
 
@@ -114,23 +114,48 @@ TEST(Timm, TakesTheLastOfARunningMean) {
   EXPECT_THAT(file.findings, IsEmpty());
 }
 
-TEST(HuggingFace, TakesTheSamplesOfAllRanksAtTheEnd) {
-  const ImportedCase one = only_case(read(
-      "huggingface", kHuggingFaceLog, {{"ranks", "4"}, {"model", "bert"}, {"samples", "20000"}}));
-  EXPECT_THAT(one.seconds, ElementsAre(DoubleNear(20000 / 58.712, 1e-9)));
-  const ImportedCase large = only_case(
-      read("huggingface", "  Total train batch size (w. parallel) = 1,024\n" + kHuggingFaceLog,
-           {{"ranks", "4"}, {"model", "bert"}, {"samples", "20000"}}));
-  EXPECT_EQ(large.row.get("batch"), "256");
+TEST(HuggingFace, HasTheEpochsOfATrainingAtItsEnd) {
+  const Settings settings{{"ranks", "4"}, {"model", "bert"}};
+  const ImportedCase one = only_case(read("huggingface", kHuggingFaceLog, settings));
+  EXPECT_THAT(one.seconds, ElementsAre(1021.95 / 3));
+  EXPECT_EQ(
+      only_case(read("huggingface", kHuggingFaceLog + kHuggingFaceLog, settings)).seconds.size(),
+      1U)
+      << "two processes may print it";
+  const std::string batch = "  Total train batch size (w. parallel) = 1,024\n";
+  EXPECT_EQ(only_case(read("huggingface", batch + kHuggingFaceLog, settings)).row.get("batch"),
+            "256");
+  const ImportedCase steps =
+      only_case(read("huggingface", batch + kHuggingFaceLog, settings, throughput_schema()));
+  EXPECT_THAT(steps.seconds, ElementsAre(DoubleNear(1024 / 58.712, 1e-9)));
+  EXPECT_THAT(
+      refusal("huggingface",
+              kHuggingFaceLog + "{'train_runtime': 900.5, 'train_samples_per_second': 66.6, "
+                                "'train_steps_per_second': 1.0, 'epoch': 3.0}\n",
+              settings),
+      HasSubstr("2 trainings end in it; give each a file of its own"));
 }
 
-TEST(Torchtitan, HasThousandsWithCommas) {
+TEST(HuggingFace, BeforeVersionFourPointSevenCountsSteps) {
+  const std::string log =
+      "{'train_runtime': 31.2902, 'train_samples_per_second': 7.99, 'epoch': 1.0}\n";
+  const Settings settings{{"ranks", "1"}, {"model", "m"}, {"batch", "4"}};
+  EXPECT_THAT(only_case(read("huggingface", log, settings)).seconds, ElementsAre(31.2902));
+  EXPECT_THAT(refusal("huggingface", log, settings, throughput_schema()),
+              HasSubstr("samples a second stand without steps a second"));
+}
+
+TEST(Torchtitan, HasThousandsWithCommasAndAStepOnce) {
+  const Settings settings{{"ranks", "2"}, {"model", "llama"}, {"batch", "8192"}};
   const ImportedCase one =
-      only_case(read("torchtitan", kTorchtitanLog,
-                     {{"ranks", "2"}, {"model", "llama"}, {"batch", "8192"}}, throughput_schema()));
+      only_case(read("torchtitan", kTorchtitanLog, settings, throughput_schema()));
   EXPECT_THAT(one.seconds,
-              ElementsAre(DoubleNear(8192 / 5804.0, 1e-9), DoubleNear(8192 / 6712.0, 1e-9),
-                          DoubleNear(8192 / 6712.0, 1e-9)));
+              ElementsAre(DoubleNear(8192 / 5804.0, 1e-9), DoubleNear(8192 / 6712.0, 1e-9)));
+  const ImportedCase compiled = only_case(
+      read("torchtitan", "[titan] step:  1  loss: 12.2  tps: 86  mfu: 1%\n" + kTorchtitanLog,
+           settings, throughput_schema()));
+  EXPECT_EQ(compiled.seconds, one.seconds);
+  EXPECT_THAT(compiled.row.get("note"), HasSubstr("times the others, is left out"));
 }
 
 /// In each form in which launchers and collectors of logs put something before lines.
