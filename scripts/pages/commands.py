@@ -74,7 +74,7 @@ def commands(name: str, page: str) -> Iterator[Command]:
         words = words_in(text)
         found = [(place, program) for place, word in enumerate(words) if (program := program_named(word))]
         for place, program in found:
-            if place > 0 and (words[place - 1] == "-R" or words[place - 1].startswith("--target")):
+            if place > 0 and (words[place - 1] in ("-R", "-m") or words[place - 1].startswith("--target")):
                 continue
             rest = words[place + 1 :]
             begins = next((i for i, word in enumerate(rest) if word in ENDS or program_named(word)), len(rest))

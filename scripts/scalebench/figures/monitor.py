@@ -12,13 +12,12 @@ from matplotlib.figure import Figure
 from scalebench.figures import theme
 from scalebench.rows import Row, grouped, read_rows
 
-BLUE, RED, GREY = theme.SERIES[0], theme.SERIES[1], theme.SERIES[7]
+BLUE, RED = theme.SERIES[0], theme.SERIES[1]
 # Title: a cell's scale, what a lane reaches at least that is drawn, its lines. A disk or network that never reached
 # 1 MB/s did nothing worth a lane.
 HOST: dict[str, tuple[float, float, dict[str, tuple[str, str]]]] = {
-    "CPU, %": (100, 0, {"rank_cores_share": ("ranks' cores", BLUE), "cpu_share": ("all cores", GREY),
-                        "steal_share": ("stolen", RED)}),
-    "memory, GiB": (2**-30, 0, {"memory_used_bytes": ("host", GREY), "ranks_memory_bytes": ("ranks", BLUE)}),
+    "CPU, %": (100, 0, {"cpu_share": ("all cores", BLUE), "steal_share": ("stolen", RED)}),
+    "memory, GiB": (2**-30, 0, {"memory_used_bytes": ("used", BLUE)}),
     "disk, MB/s": (1e-6, 1, {"disk_read_bytes_per_s": ("read", BLUE), "disk_write_bytes_per_s": ("written", RED)}),
     "network, MB/s": (1e-6, 1, {"network_received_bytes_per_s": ("received", BLUE),
                                 "network_sent_bytes_per_s": ("sent", RED)}),

@@ -118,7 +118,8 @@ class Files(PlotCase):
 
     def test_empty_cells_are_gaps_and_a_torn_last_row_is_said(self) -> None:
         write_run(self.folder, models=["mlp"], transports=["mpi"])
-        unknown = {"scaling.csv": ["efficiency", "efficiency_ci_low", "h_seconds"], "allreduce.csv": ["seconds_ci_low"]}  # fmt: skip
+        unknown = {"scaling.csv": ["efficiency", "efficiency_ci_low", "h_seconds"],
+                   "allreduce.csv": ["seconds_ci_low"]}  # fmt: skip
         for name, columns in unknown.items():
             edit(self.folder / name, partial(emptied, columns))
         with open(self.folder / "scaling.csv", "a", encoding="utf-8") as file:
@@ -128,7 +129,8 @@ class Files(PlotCase):
 
     def test_odd_texts_every_origin_and_rows_that_are_not_ok(self) -> None:
         write_run(self.folder, models=["<b>&$x_1$ — \u202emodel"], ranks=[1, 2, 4], transports=["mpi"])
-        origins = dict(zip(itertools.product(("flat", "bucketed"), ("1", "2", "4")), ["measured", "emulated", "predicted", "quoted", "imported", ""]))
+        origins = dict(zip(itertools.product(("flat", "bucketed"), ("1", "2", "4")),
+                           ["measured", "emulated", "predicted", "quoted", "imported", ""]))
         for name in ("scaling.csv", "losses.csv"):
             edit(self.folder / name, lambda row: {**row, "origin": origins[row["gradient_sync"], row["ranks"]]})
         (self.folder / "manifest.json").write_text("[]", encoding="utf-8")
@@ -187,7 +189,8 @@ class Files(PlotCase):
         syncs = [f"sync_{n}" for n in range(11)]
         write_run(self.folder, models=["a"], syncs=syncs, algorithms=syncs, transports=["mpi"], cores=64)
         self.keep("scaling.csv", "allreduce.csv", "losses.csv")
-        edit(self.folder / "losses.csv", lambda row: row if row["ranks"] == "2" and row["gradient_sync"] < "sync_2" else None)
+        edit(self.folder / "losses.csv", lambda row: row if row["ranks"] == "2" and row["gradient_sync"] < "sync_2"
+             else None)
         self.plot()
         self.assertEqual(self.drawn(), {"efficiency", "waterfall", "busbw"})
 
@@ -200,7 +203,8 @@ class Panels(PlotCase):
             marked = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
             self.assertEqual({line.get_linestyle() for line in marked}, {linestyle}, ranks)
         for count in (1, 2, 5, 8, 16):
-            write_csv(self.folder, "scaling.csv", scaling_rows(["mlp"], [1, 2], [f"sync{n}" for n in range(count)], cores=2))
+            write_csv(self.folder, "scaling.csv",
+                      scaling_rows(["mlp"], [1, 2], [f"sync{n}" for n in range(count)], cores=2))
             (figure,) = scaling.draw(self.folder).values()
             left, right = figure.axes[0].get_xlim()
             at_two = [line.get_xdata()[1] for line in figure.axes[0].lines if line.get_marker() in tuple(theme.MARKERS)]
@@ -221,13 +225,16 @@ class Panels(PlotCase):
         self.keep("scaling.csv")
         self.plot("--published", "tf_k80_p2_8xlarge_resnet50,mlperf_h100_resnet50")
         self.assertIn("relative to 8", self.texts("efficiency"))
-        self.assertIn("busbw_h200: it has no efficiency on one device, so no cross", self.plot("--published", "busbw_h200"))
+        self.assertIn("busbw_h200: it has no efficiency on one device, so no cross",
+                      self.plot("--published", "busbw_h200"))
         self.assertNotIn("quoted", self.texts("efficiency"))
         self.assertIn("no published series 'k80'", self.plot("--published", "k80", code=2))
 
     def test_batches_are_drawn_where_several_were_measured(self) -> None:
-        rows = [{**row, "dtype": dtype, "memory_format": "contiguous", "step": "eager", "batch": batch, "images_per_s": batch * 10}
-                for row in throughput_rows(["mlp"], [1], 4) for dtype in ("float", "bfloat16") for batch in (32, 64, 800)]  # fmt: skip
+        rows = [{**row, "dtype": dtype, "memory_format": "contiguous", "step": "eager", "batch": batch,
+                 "images_per_s": batch * 10}
+                for row in throughput_rows(["mlp"], [1], 4) for dtype in ("float", "bfloat16")
+                for batch in (32, 64, 800)]  # fmt: skip
         write_csv(self.folder, "throughput.csv", rows)
         self.plot()
         self.assertEqual(self.drawn(), {"batches"})
@@ -266,7 +273,8 @@ class Waterfalls(PlotCase):
         return figure.axes[0]
 
     def test_losses_that_cannot_be_told_from_0_are_grey_on_an_axis_from_0(self) -> None:
-        edit(self.folder / "losses.csv", lambda row: {**row, "seconds_ci_low": "-0.1"} if row["loss"] == "transfer" else row)
+        edit(self.folder / "losses.csv", lambda row: {**row, "seconds_ci_low": "-0.1"} if row["loss"] == "transfer"
+             else row)
         panel = self.waterfall()
         names = [label.get_text() for label in panel.get_yticklabels()]
         grey = {name for name, bar in zip(names, panel.patches) if to_hex(bar.get_facecolor()) == theme.NEUTRAL}
@@ -277,7 +285,8 @@ class Waterfalls(PlotCase):
         self.assertIn("means over 5 round(s); whisker: range of rounds; grey: cannot be told from 0", note)
 
     def test_the_bars_end_at_what_was_measured_with_the_largest_loss_by_itself(self) -> None:
-        edit(self.folder / "losses.csv", lambda row: {**row, "seconds": "0.05444" if row["loss"] == "host" else "-0.02"})
+        edit(self.folder / "losses.csv",
+             lambda row: {**row, "seconds": "0.05444" if row["loss"] == "host" else "-0.02"})
         panel = self.waterfall()
         (account,) = losses.accounts(self.folder)
         measured = account.case.number("measured_seconds")
@@ -291,24 +300,28 @@ class Waterfalls(PlotCase):
         edit(self.folder / "losses.csv", lambda row: {**row, "seconds_ci_low": "", "seconds_ci_high": ""})
         panel = self.waterfall()
         self.assertNotIn(theme.NEUTRAL, [to_hex(bar.get_facecolor()) for bar in panel.patches])
-        self.assertIn("over 1 round(s), without an interval", panel.figure.legends[0].get_title().get_text().replace("\n", " "))
+        self.assertIn("over 1 round(s), without an interval",
+                      panel.figure.legends[0].get_title().get_text().replace("\n", " "))
 
     def test_losses_of_the_fixture_sum_to_what_was_measured(self) -> None:
         for account in losses.accounts(self.folder):
             parts = sum(account.seconds(loss) for loss in account.losses)
-            self.assertAlmostEqual(account.case.number("ideal_seconds") + parts, account.case.number("measured_seconds"))
+            self.assertAlmostEqual(account.case.number("ideal_seconds") + parts,
+                                   account.case.number("measured_seconds"))
 
 
 class Costs(PlotCase):
     def plotted(self, *rows: dict[str, Any]) -> str:
         price = {"usd_per_hour": 12.24, "currency": "usd", "price_date": "2026-07-20", "price_source": "list"}
-        instances = [{"name": "p3.8xlarge", **price}, {"name": "g2.2xlarge", **price, "price_source": "given by the user"}]
+        instances = [{"name": "p3.8xlarge", **price},
+                     {"name": "g2.2xlarge", **price, "price_source": "given by the user"}]
         document = {"runs": [{"letter": "A", "run_id": "on_p3"}], "instances": instances, "costs": rows}
         (self.folder / "compare.json").write_text(json.dumps(document), encoding="utf-8")
         return self.plot()
 
     def row(self, instance: str, ranks: int, seconds: float, usd: float, **cells: object) -> dict[str, object]:
-        return {"origin": "measured", "status": "ok", "instance": instance, "workload": "resnet20 cifar strong", "ranks": ranks,
+        return {"origin": "measured", "status": "ok", "instance": instance, "workload": "resnet20 cifar strong",
+                "ranks": ranks,
                 "seconds": seconds, "usd": usd, "best": "yes", **cells}  # fmt: skip
 
     def test_draws_each_instance_with_its_price_and_a_line_where_there_is_one(self) -> None:
@@ -317,8 +330,10 @@ class Costs(PlotCase):
         self.plotted(part, four, other, self.row("p2.xlarge", 1, 300, 0.2, origin="quoted", best="no"),
                      {**four, "status": "failed", "seconds": None, "usd": None})  # fmt: skip
         texts = self.texts("cost")
-        for text in ("p2.xlarge (quoted)", "p3.8xlarge: 12.24 usd/h, 2026-07-20", "g2.2xlarge (imported): 12.24 usd/h, 2026-07-20, given by",
-                     "interval over launches", "minutes", "A: on_p3", "a part of an instance, billed whole", "N=4"):  # fmt: skip
+        for text in ("p2.xlarge (quoted)", "p3.8xlarge: 12.24 usd/h, 2026-07-20",
+                     "g2.2xlarge (imported): 12.24 usd/h, 2026-07-20, given by",
+                     "interval over launches", "minutes", "A: on_p3", "a part of an instance, billed whole",
+                     "N=4"):  # fmt: skip
             self.assertIn(text, texts)
         self.assertNotIn("nothing of that origin is both", texts)
         self.plotted(four, self.row("p3.8xlarge", 2, 60, 0.05), {**other, "workload": "mlp steps"})
@@ -331,7 +346,8 @@ class Costs(PlotCase):
         self.assertEqual(self.files(), set())
 
     def test_an_interval_lies_within_the_axes(self) -> None:
-        self.plotted(self.row("p3.8xlarge", 4, 2800, 0.1), self.row("g2.2xlarge", 1, 640, 0.12, seconds_ci_low=20, seconds_ci_high=9000))
+        self.plotted(self.row("p3.8xlarge", 4, 2800, 0.1),
+                     self.row("g2.2xlarge", 1, 640, 0.12, seconds_ci_low=20, seconds_ci_high=9000))
         (figure,) = cost.draw(self.folder)[0].values()
         low, high = figure.axes[0].get_ylim()
         self.assertLess(low * 60, 20)
@@ -342,7 +358,8 @@ class Predictions(PlotCase):
     def rows_of(self, case_id: str, **more: object) -> list[dict[str, object]]:
         case = {"case_id": case_id, "model": "mlp", "gradient_sync": "mirrored", "scaling": "weak", "efficiency": 0.9,
                 "efficiency_low": 0.85, "efficiency_high": 0.95, "network": "model", **more}  # fmt: skip
-        return [{**case, "kind": "held_out", "ranks": 4, "error": 0.02, "measured_efficiency": 0.88}, {**case, "kind": "forecast", "ranks": 16}]
+        return [{**case, "kind": "held_out", "ranks": 4, "error": 0.02, "measured_efficiency": 0.88},
+                {**case, "kind": "forecast", "ranks": 16}]
 
     def drawn_of(self, rows: list[dict[str, object]]) -> tuple[Figure, str]:
         write_csv(self.folder, "prediction.csv", rows)
@@ -354,7 +371,8 @@ class Predictions(PlotCase):
         self.assertTrue(fine_print.endswith("predicted, with 95 % by the errors of each measured N left out"))
         self.assertEqual(figure.legends[0].get_title().get_text(), "mirrored: N = 4 held out, step +2.0\u00a0%")
         self.assertTrue(self.drawn_of(self.rows_of("a", efficiency_low=""))[1].endswith("predicted"))
-        self.assertTrue(self.drawn_of(self.rows_of("a", network="25gbit,10us"))[1].endswith("predicted for a link of 25gbit,10us"))
+        fine_print = self.drawn_of(self.rows_of("a", network="25gbit,10us"))[1]
+        self.assertTrue(fine_print.endswith("predicted for a link of 25gbit,10us"))
         self.plot()
         self.assertEqual(self.files(), {"prediction"})
 

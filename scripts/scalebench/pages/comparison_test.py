@@ -20,8 +20,10 @@ PRICE = {"usd_per_hour": 12.24, "currency": "usd", "price_date": "2026-07-20", "
 
 
 def cost(instance: str, ranks: int, seconds: float, usd: float, **cells: object) -> dict[str, object]:
-    return {"origin": "imported", "instance": instance, "workload": "resnet50 imagenet strong", "label": f"epoch resnet50 ddp N={ranks}",
-            "ranks": ranks, "nodes": 1, "images": 1281167, "launches": 3, "seconds": seconds, "usd": usd, "best": "yes", **cells}  # fmt: skip
+    return {"origin": "imported", "instance": instance, "workload": "resnet50 imagenet strong",
+            "label": f"epoch resnet50 ddp N={ranks}",
+            "ranks": ranks, "nodes": 1, "images": 1281167, "launches": 3, "seconds": seconds, "usd": usd, "best": "yes",
+            **cells}  # fmt: skip
 
 
 COSTS = [
@@ -64,7 +66,8 @@ class CompareReportTest(unittest.TestCase):
         text = page.text().replace("\u00a0", " ")
         self.assertLess(text.index(SENTENCE), text.index(UNKNOWN))
         self.assertLess(text.index(UNKNOWN), text.index("Time and cost"))
-        for part in ("16.6 min [16.5, 16.7]", "3.39", "8.50 h", "5.52", "part", "1 281 167", "epoch resnet50 ddp N=4", "2026-07-20", "a list",
+        for part in ("16.6 min [16.5, 16.7]", "3.39", "8.50 h", "5.52", "part", "1 281 167", "epoch resnet50 ddp N=4",
+                     "2026-07-20", "a list",
                      "imported, 3 launches", "imported from another"):  # fmt: skip
             self.assertIn(part, text)
             self.assertIn(part.replace("[", "\\[").replace("]", "\\]"), markdown)
@@ -80,7 +83,8 @@ class CompareReportTest(unittest.TestCase):
         self.assertIn(f"**{winner}**", markdown)
 
     def test_a_source_of_prices_is_named_once(self) -> None:
-        odd = [{}, {}, {"price_source": "given by the user", "usd_per_hour": 4}, {"price_source": "file.go", "usd_per_hour": None}]
+        odd = [{}, {}, {"price_source": "given by the user", "usd_per_hour": 4},
+               {"price_source": "file.go", "usd_per_hour": None}]
         self.document["instances"] = [{"name": f"type{place}", **PRICE, **cells} for place, cells in enumerate(odd)]
         page, markdown = self.both()
         for text in (page.text(), markdown.replace("\\", "")):
@@ -118,7 +122,8 @@ class CompareReportTest(unittest.TestCase):
         self.assertIn("hand\\|alone", markdown)
 
     def test_what_cannot_be_decided_is_amber(self) -> None:
-        self.document |= {"answers": ["B against A: nothing was tested", "p3.8xlarge or g2.2xlarge cannot be decided: why."], "exit_code": 3}
+        self.document |= {"answers": ["B against A: nothing was tested",
+                                      "p3.8xlarge or g2.2xlarge cannot be decided: why."], "exit_code": 3}
         page, _ = self.both()
         self.assertIn("cannot be decided: why.", page.text())
         self.assertIn(("class", "verdict warn"), page.attributes)
@@ -144,7 +149,8 @@ class CompareReportTest(unittest.TestCase):
         self.assertTrue(self.both()[1].startswith("# on_p3 against &lt;script&gt;\n"))
 
     def test_each_other_run_has_a_table_with_its_own_letter(self) -> None:
-        cells = [{"letter": letter, "label": f"cell of {letter}", "seconds_a": 1, "seconds_b": 2, "ratio": 2} for letter in "BC"]
+        cells = [{"letter": letter, "label": f"cell of {letter}", "seconds_a": 1, "seconds_b": 2, "ratio": 2}
+                 for letter in "BC"]
         write_csv(self.folder, "compare.csv", cells)
         page, markdown = self.both()
         for text in (page.text(), markdown):

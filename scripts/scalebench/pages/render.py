@@ -89,11 +89,11 @@ def section(
             kept.append(place)
         elif values - {""}:
             once.append(f"{column.head} {values.pop()}")
-    tables = [
-        Table(name, [columns[place] for place in kept],
-              [(weak(row), [cells[place] for place in kept]) for row, cells in zip(groups[name], group)], rest, most)
-        for name, group in rows.items()
-    ]  # fmt: skip
+    tables = []
+    for name, group in rows.items():
+        shown = [place for place in kept if any(str(cells[place]) for cells in group)]
+        lines = [(weak(row), [cells[place] for place in shown]) for row, cells in zip(groups[name], group)]
+        tables.append(Table(name, [columns[place] for place in shown], lines, rest, most))
     return Section(title, tables, words, f"In every row: {', '.join(once)}." if once else "", folded, brief)
 
 

@@ -125,14 +125,17 @@ class Reports(Night):
 
     def test_files_of_other_shape(self) -> None:
         folder = write_night(self.results)
-        for content in ("{", "[]", '{"schema_version": 2, "verdict": "PASS"}', '{"schema_version": 1}', "\0", "[" * 200_000):
+        for content in ("{", "[]", '{"schema_version": 2, "verdict": "PASS"}', '{"schema_version": 1}', "\0",
+                        "[" * 200_000):
             (folder / "nightly.json").write_text(content, encoding="utf-8")
             self.assertIn("UNKNOWN", self.report(folder, code=3)["report.md"])
         content = json.loads(json.dumps({"schema_version": 1, "verdict": "SLOWER"}))
         names = ("title", "run", "study", "host", "accepted", "accepted_now", "tool", "last_success", "good_before",
-                 "suspects", "software", "libraries", "hosts", "history", "rehearsal", "exit_code", "suspect_line")  # fmt: skip
+                 "suspects", "software", "libraries", "hosts", "history", "rehearsal", "exit_code",
+                 "suspect_line")  # fmt: skip
         for value in (3, None, [1, None, {}], {"a": [1]}, "x", "../../etc/history.csv", True):
-            (folder / "nightly.json").write_text(json.dumps({**content, **dict.fromkeys(names, value)}), encoding="utf-8")
+            (folder / "nightly.json").write_text(json.dumps({**content, **dict.fromkeys(names, value)}),
+                                                 encoding="utf-8")
             self.report(folder)
         (folder / "history.csv").write_text("run_id,verdict\n1,OK\n1\n\x1b[31m2,OK\n", encoding="utf-8")
         self.report(folder)
@@ -146,11 +149,14 @@ class Reports(Night):
         self.assertIn("21 nights", self.report(folder)["report.html"])
 
     def test_nothing_that_a_file_says_acts_in_a_report(self) -> None:
-        folder = write_night(self.results, title=EVIL, study=EVIL, host=EVIL, rehearsal=EVIL, suspect_line=EVIL, history=EVIL,
-                             suspects=[dict.fromkeys(("host", "verdict", "why"), EVIL)], tool={"commit": EVIL, "binaries": {EVIL: EVIL}},
+        folder = write_night(self.results, title=EVIL, study=EVIL, host=EVIL, rehearsal=EVIL, suspect_line=EVIL,
+                             history=EVIL,
+                             suspects=[dict.fromkeys(("host", "verdict", "why"), EVIL)],
+                             tool={"commit": EVIL, "binaries": {EVIL: EVIL}},
                              software={EVIL: EVIL}, hosts=[{"host": EVIL, "found": EVIL}], reasons=[EVIL])  # fmt: skip
         text = EVIL.encode("utf-8", "replace").decode()
-        rows = [{**cell_row(place, "SLOWER"), "label": text, "note": text, "key": text, "origin": text} for place in range(3)]
+        rows = [{**cell_row(place, "SLOWER"), "label": text, "note": text, "key": text, "origin": text}
+                for place in range(3)]
         write_rows(folder / "history.csv", COLUMNS["history.csv"], rows)
         written = self.report(folder)
         self.assertIn("<script>alert(1)</script>", self.text(written))
