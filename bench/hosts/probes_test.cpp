@@ -87,7 +87,7 @@ TEST(Links, OneStoppedMessageIsNotTakenForALongOne) {
   for (const int stopped : {2, 3}) {  // the first one opens the connection's window
     std::size_t bytes = 0;
     // On a busy machine both messages of a length may be stopped by others.
-    for (int attempt = 0; attempt < 10 && bytes < 30'000'000; ++attempt) {
+    for (int attempt = 0; attempt < 100 && bytes < 30'000'000; ++attempt) {
       run_ranks(
           2,
           [&](Communicator& ranks) {

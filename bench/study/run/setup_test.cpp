@@ -28,8 +28,7 @@ class AfterTheResult : public testing::Test {
 
 TEST_F(AfterTheResult, AFolderForPicturesThatCannotBeMadeIsAWarning) {
   folder_.write("figures", "no folder");
-  const std::string said =
-      said_by([&] { EXPECT_FALSE(draw(folder_.path(), "plot", console_)); });
+  const std::string said = said_by([&] { EXPECT_FALSE(draw(folder_.path(), "plot", console_)); });
   EXPECT_THAT(said, AllOf(HasSubstr("warning: plot: "), HasSubstr("what was measured is kept")));
 }
 
