@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from peers.processes import last_said, running
+from peers.processes import last_said, running, say
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "build/release/bin"
@@ -145,12 +145,12 @@ def shown(seconds: str) -> str:
 
 def print_table(rows: Rows) -> None:
     line = "{:>20} {:>28} {:>10} {:>10} {:>6} {:>7} {:>16} {:>6} {:>6}  {}".format
-    print(line("case", "against", "it", "ours", "starts", "ratio", "low, high", "", "target", "verdict"))
+    say(line("case", "against", "it", "ours", "starts", "ratio", "low, high", "", "target", "verdict"))
     for row in rows:
         ends = f"[{row['ratio_low']}, {row['ratio_high']}]" if row["interval"] else "-"
-        print(line(row["case"], row["against"], shown(row["theirs_seconds"]), shown(row["ours_seconds"]), row["starts"],
-                   row["ratio"] or "-", ends, row["interval"], row["target"] or "-", row["verdict"]))  # fmt: skip
-    print("# ratio: its seconds over ours, within a start; above 1, ours is faster" if rows else "# there is no ratio")
+        say(line(row["case"], row["against"], shown(row["theirs_seconds"]), shown(row["ours_seconds"]), row["starts"],
+                 row["ratio"] or "-", ends, row["interval"], row["target"] or "-", row["verdict"]))  # fmt: skip
+    say("# ratio: its seconds over ours, within a start; above 1, ours is faster" if rows else "# there is no ratio")
 
 
 def write_rows(path: Path, columns: Iterable[str], rows: Iterable[Row]) -> None:

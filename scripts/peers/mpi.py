@@ -12,6 +12,7 @@ from pathlib import Path
 
 from peers import harness
 from peers.harness import FOLDER, SEED, Failed, Leg, Ratio, Rows, Times, read_rows, require_known
+from peers.processes import say
 
 WHAT = "shared_memory and ring against MPI_Allreduce in its best setting"
 OURS = ["bench_allreduce"]
@@ -115,4 +116,4 @@ def print_table(rows: Rows) -> None:
         told += [row for row in rows if row["case"] == case
                  and (row["against"] in (INSTALLED, BOUND, OUR_RING) or row is closest)]  # fmt: skip
     harness.print_table(told)
-    print("# of each size as installed and the setting that is closest to ours; comparison.csv has all")
+    say("# of each size as installed and the setting that is closest to ours; comparison.csv has all")

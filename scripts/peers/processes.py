@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -79,3 +80,11 @@ def last_said(text: str) -> str:
     """A program's last line tells why it failed. mpirun's words behind it stand between dashes, or in brackets."""
     bare = re.sub(r"^-{20,}\n.*?^-{20,}\n", "", text, flags=re.MULTILINE | re.DOTALL)
     return next((line for line in reversed(bare.splitlines()) if line and not line.startswith(("[", "$ "))), "nothing")
+
+
+def say(text: str) -> None:
+    """Prints at once. Whoever reads may have had enough: the rest goes nowhere, and files have it all."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -21,7 +21,7 @@ from typing import TextIO
 from peers.card import card_of, folder_name
 from peers.harness import ROOT, Failed, read_rows, write_rows
 from peers.judge import NOT_RUN, Verdict, not_run, worst
-from peers.processes import GRACE, last_said, listen, running
+from peers.processes import GRACE, last_said, listen, running, say
 from peers.proof_steps import STEPS, Context, Step, named
 
 NO_CARD = 4
@@ -66,7 +66,7 @@ def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
     def follow(lines: Iterable[str]) -> None:
         for line in lines:
             log.write(line)
-            print(f"    {line}", end="", flush=True)
+            say(f"    {line}".rstrip("\n"))
 
     with running(command, {}, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         # The thread is a daemon: what holds the pipe open must not hold us.
@@ -97,7 +97,7 @@ def run(step: Step, here: Context, seconds: float) -> Verdict:
     until = time.monotonic() + seconds
     with path.open("w", encoding="utf-8", buffering=1) as log:
         for command in step.commands(here):
-            print(f"  $ {shlex.join(command)}", flush=True)
+            say(f"  $ {shlex.join(command)}")
             log.write(f"$ {shlex.join(command)}\n")
             if shutil.which(command[0]) is None:
                 return not_run(f"no program {command[0]}")
@@ -144,9 +144,9 @@ def main(argv: list[str]) -> int:
     here = Context(options.build, options.out or Path("results/reference/CARD"), options.bundle)
     if options.list:
         for step in options.steps:
-            print(f"{step.name}: {step.target}")
+            say(f"{step.name}: {step.target}")
             for command in step.commands(here):
-                print(f"  $ {shlex.join(command)}")
+                say(f"  $ {shlex.join(command)}")
         return 0
     card, why = card_of(str(here.programs / "bench_kernels"))
     if card is None:
@@ -160,16 +160,16 @@ def main(argv: list[str]) -> int:
     results = []
     until = time.monotonic() + options.budget
     for step in options.steps:
-        print(f"{step.name}: {step.target}", flush=True)
+        say(f"{step.name}: {step.target}")
         begin = time.monotonic()
         if until > begin:
             verdict = run(step, here, min(step.seconds, until - begin))
         else:
             verdict = not_run(f"the budget of {options.budget:.0f} s is used up")
-        print(f"  {verdict.line()}", flush=True)
+        say(f"  {verdict.line()}")
         results.append((step, verdict, time.monotonic() - begin))
         write_summary(out, card, results, here)
         if archive is not None:
             pack(out, archive)
-    print(f"summary: {out / 'verify.md'}{f', all of it: {archive}' if archive else ''}")
+    say(f"summary: {out / 'verify.md'}{f', all of it: {archive}' if archive else ''}")
     return worst([verdict for _, verdict, _ in results])

@@ -14,7 +14,7 @@ from pathlib import Path
 from peers import harness
 from peers.card import cards_of_driver
 from peers.harness import Failed, Leg, Ratio, Rows, Times, printed_rows, read_rows
-from peers.processes import last_said
+from peers.processes import last_said, say
 
 WHAT = "the same allreduce measured by OSU's or NVIDIA's program and by bench_allreduce"
 OURS = ["bench_allreduce", "scalebench"]
@@ -105,4 +105,4 @@ def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
 def print_table(rows: Rows) -> None:
     harness.print_table(rows)
     near = [row for row in rows if abs(float(row["ratio"]) - 1) <= WITHIN]
-    print(f"# {len(near)} of {len(rows)} ratios agree within {WITHIN:.0%}")
+    say(f"# {len(near)} of {len(rows)} ratios agree within {WITHIN:.0%}")
