@@ -16,13 +16,13 @@ shared_memory,one_shot,1048576,ok,,2e-4,2.5,10
 mpi,ring,1048576,ok,,6e-4,,
 """
 # As installed MPI takes 8e-4 s, with any setting 4e-4; the last word of the command is the folder.
-MPI = f"""#!/bin/sh
+WRITES = """#!/bin/sh
 for folder; do :; done
 native=8e-4
 [ -z "$OMPI_MCA_coll_sm_priority$OMPI_MCA_coll_tuned_allreduce_algorithm" ] || native=4e-4
 mkdir "$folder" && cat >"$folder/allreduce.csv" <<END
-{ROWS.format(native="$native")}END
 """
+MPI = f"{WRITES}{ROWS.format(native='$native')}END\n"
 OURS = """placement,status,note,size_bytes,seconds_median
 out_of_place,ok,,4096,1.2e-06
 in_place,skipped,none,4096,
@@ -51,14 +51,23 @@ class Allreduce(MadeUp):
         code, table, _ = self.compare("mpi", "--settings", "coll sm; tuned 4 ring", "--starts", "2")
         self.assertEqual(code, 0)
         rows = {row["against"]: (row["ratio"], row["ours"]) for row in self.rows("comparison.csv")}
-        self.assertEqual(rows["as installed"], ("8.000", "direct beside as installed"))
-        self.assertEqual(rows["coll sm"], ("4.000", "direct beside coll sm"))
+        self.assertEqual(rows["as installed"], ("8.000", "direct over shared_memory beside as installed"))
+        self.assertEqual(rows["coll sm"], ("4.000", "direct over shared_memory beside coll sm"))
         self.assertEqual((rows["memory bound"][0], rows["our ring over MPI"][0]), ("0.500", "0.667"))
         self.assertIn("coll sm", table)
         self.assertNotIn("tuned 4 ring", table)  # It is no closer to ours.
         self.assertEqual(len(self.rows("legs.csv")), 2 * 3)
         self.assertTrue((self.out / self.rows("legs.csv")[0]["command"].rsplit("/", 1)[-1] / "allreduce.csv").exists())
         self.assertRaisesRegex(Failed, "no row", mpi.times_of, "as installed", [])
+
+    def test_an_algorithm_has_a_time_over_each_transport(self) -> None:
+        head, *rows = ROWS.format(native="$native").replace("direct", "ring").splitlines(keepends=True)
+        for name, ordered in (("one", rows), ("other", rows[::-1])):
+            self.out = self.folder / name
+            self.program("bench_allreduce", f"{WRITES}{head}{''.join(ordered)}END\n")
+            self.compare("mpi", "--settings", mpi.RING, "--algorithms", "ring", "--starts", "1")
+            ratios = {row["against"]: row["ratio"] for row in self.rows("comparison.csv")}
+            self.assertEqual((ratios[mpi.RING], ratios[mpi.OUR_RING]), ("4.000", "0.667"))
 
     def test_a_tool_and_ours_run_side_by_side(self) -> None:
         self.program("c/mpi/osu_allreduce", printed("4096   1.08\n"))

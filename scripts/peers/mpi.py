@@ -58,6 +58,10 @@ def beside(way: str, setting: str) -> str:
     return f"{way} beside {setting}"
 
 
+def over(transport: str, algorithm: str, setting: str) -> str:
+    return beside(f"{algorithm} over {transport}", setting)
+
+
 def times_of(setting: str, rows: Rows) -> Times:
     """A size has MPI's time under the name of its setting, ours, and what memory alone would take."""
     times: dict[tuple[str, str], float] = {}
@@ -65,10 +69,9 @@ def times_of(setting: str, rows: Rows) -> Times:
         size, seconds = row["size_bytes"], row["seconds_median"]
         if row["status"] != "ok":
             continue
-        mpi, native = row["transport"] == "mpi", row["algorithm"] == "native"
-        if mpi or not native:  # shared_memory has no library of its own.
-            times[size, setting if mpi and native else beside(row["algorithm"], setting)] = float(seconds)
-        if not mpi and (bound := row["bound_busbw_gb_per_s"]):
+        way = row["transport"], row["algorithm"]
+        times[size, setting if way == ("mpi", "native") else over(*way, setting)] = float(seconds)
+        if way[0] != "mpi" and (bound := row["bound_busbw_gb_per_s"]):
             times[size, beside(BOUND, setting)] = float(seconds) * float(row["busbw_gb_per_s"]) / float(bound)
     if not times:
         raise Failed(rows[0]["note"] if rows else "no row")
@@ -99,11 +102,11 @@ def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
         legs.append(leg_of(options, MPICH, MPICH_LAUNCHER, options.mpich))
 
     def ours(setting: str) -> list[str]:
-        return [beside(algorithm, setting) for algorithm in options.algorithms.split(",")]
+        return [over("shared_memory", algorithm, setting) for algorithm in options.algorithms.split(",")]
 
     ratios = [Ratio(leg.name, [leg.name], ours(leg.name)) for leg in legs]
     ratios.append(Ratio(BOUND, [beside(BOUND, INSTALLED)], ours(INSTALLED)))
-    ratios.append(Ratio(OUR_RING, [RING], [beside("ring", RING)]))
+    ratios.append(Ratio(OUR_RING, [RING], [over("mpi", "ring", RING)]))
     return [legs], ratios
 
 
