@@ -2,9 +2,11 @@
 # compare_with mpi and tools: what our own rows and those of imports say, on made-up programs, and what is refused.
 from __future__ import annotations
 
+import contextlib
+import os
 import unittest
 
-from peers import mpi, tools
+from peers import compare, mpi, tools
 from peers.harness import Failed
 from peers.testing import MadeUp
 
@@ -28,7 +30,10 @@ out_of_place,ok,,4096,1.2e-06
 in_place,skipped,none,4096,
 """
 IMPORT = """#!/bin/sh
-[ "$*" = "import osu $3 --quiet --out $6 --set ranks=2" ] || exit 2
+case "$*" in
+  "import osu $3 --quiet --out $6 --set ranks=2" | "import nccl-tests $3 --quiet --out $6") ;;
+  *) exit 2 ;;
+esac
 grep -q 1.08 "$3" || { echo "warning: $3: no result in it" >&2; exit 4; }
 mkdir "$6" && cat >"$6/allreduce.csv" <<END
 placement,status,note,size_bytes,seconds_median
@@ -48,7 +53,7 @@ class Allreduce(MadeUp):
         self.program("scalebench", IMPORT)
 
     def test_settings_of_mpi_stand_beside_ours_of_the_same_start(self) -> None:
-        code, table, _ = self.compare("mpi", "--settings", "coll sm; tuned 4 ring", "--starts", "2")
+        code, table, _ = self.compare("mpi", "--settings", "coll sm; tuned 4 ring; coll sm", "--starts", "2")
         self.assertEqual(code, 0)
         rows = {row["against"]: (row["ratio"], row["ours"]) for row in self.rows("comparison.csv")}
         self.assertEqual(rows["as installed"], ("8.000", "direct over shared_memory beside as installed"))
@@ -69,10 +74,18 @@ class Allreduce(MadeUp):
             ratios = {row["against"]: row["ratio"] for row in self.rows("comparison.csv")}
             self.assertEqual((ratios[mpi.RING], ratios[mpi.OUR_RING]), ("4.000", "0.667"))
 
+    def test_a_table_that_nobody_reads_is_no_failure(self) -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        words = ["mpi", "--settings", "coll sm", "--starts", "1", "--programs", ".", "--out", "out"]
+        with open(writing, "w", encoding="utf-8") as gone, contextlib.redirect_stdout(gone):
+            with contextlib.redirect_stderr(None):
+                self.assertEqual(compare.main(words), 0)
+
     def test_a_tool_and_ours_run_side_by_side(self) -> None:
         self.program("c/mpi/osu_allreduce", printed("4096   1.08\n"))
         self.program("bench_allreduce", printed(OURS))
-        code, table, _ = self.compare("tools", "--osu", str(self.folder), "--starts", "2")
+        code, table, _ = self.compare("tools", "--osu", str(self.folder / "c"), "--starts", "2", "--iterations", "7")
         self.assertEqual(code, 0)
         (row,) = self.rows("comparison.csv")
         self.assertEqual((row["case"], row["ratio"]), ("out_of_place 4096", "0.900"))
@@ -95,16 +108,19 @@ class Allreduce(MadeUp):
         here = str(self.folder)
         for name, words, said in (
             ("mpi", ["--settings", "tuned 9"], "unknown setting 'tuned 9'; valid: as installed; coll sm"),
-            ("mpi", ["--mpich", f"{here}/path"], "no bench_allreduce in "),
+            ("mpi", ["--mpich", f"{here}/nowhere"], "no bench_allreduce in "),
             ("mpi", ["--launcher", "no-such-launcher -x"], "no-such-launcher: no such launcher"),
+            ("mpi", ["--launcher", "mpirun 'x"], "--launcher: mpirun 'x: No closing quotation"),
             ("mpi", ["--out", here], "exists"),
+            ("mpi", ["--out", "/dev/null/x"], "/dev/null/x: Not a directory"),
             ("mpi", ["--starts", "0"], "'0' is no positive number"),
-            ("mpi", ["--programs", f"{here}/path"], "no bench_allreduce in"),
+            ("mpi", ["--programs", f"{here}/nowhere"], "no bench_allreduce in"),
             ("tools", [], "give --osu, --nccl-tests or both"),
             ("tools", ["--osu", f"{here}/missing"], "no osu_allreduce in"),
             ("tools", ["--osu", here, "-b", "2M", "-e", "1M"], "is larger than -e"),
             ("tools", ["--osu", here, "-b", "4X"], "'4X' is no size"),
             ("tools", ["--osu", here, "--ranks", "1"], "at least 2"),
+            ("tools", ["--osu", here, "--iterations", "abc"], "'abc' is no positive number"),
             ("tools", ["--nccl-tests", here, "--ranks", "999"], "needs a GPU for each of 999 rank(s)"),
         ):
             self.assertIn(said, self.refusal(name, *words))

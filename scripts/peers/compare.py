@@ -7,15 +7,9 @@ import os
 from pathlib import Path
 
 from peers import epochs, harness, mpi, processes, steps, tools
-from peers.harness import MISSED, PROGRAMS, Failed, Kept, measure
+from peers.harness import MISSED, PROGRAMS, Failed, Kept, measure, positive
 
 PEERS = {"mpi": mpi, "tools": tools, "torch": epochs, "steps": steps}
-
-
-def positive(word: str) -> int:
-    if not word.isascii() or not word.isdigit() or int(word) == 0:
-        raise argparse.ArgumentTypeError(f"'{word}' is no positive number")
-    return int(word)
 
 
 def arguments_of(argv: list[str]) -> argparse.Namespace:
@@ -32,8 +26,6 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         peer.add_options(one)
         one.set_defaults(peer=peer, parser=one)
     options = parser.parse_args(argv)
-    if options.out.exists():
-        options.parser.error(f"--out {options.out} exists")
     for program in options.peer.OURS:
         if not (options.programs / program).exists():
             options.parser.error(f"no {program} in {options.programs}: build first")
@@ -49,7 +41,10 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
 def main(argv: list[str]) -> int:
     options = arguments_of(argv)
     processes.listen()
-    options.out.mkdir(parents=True)
+    try:
+        options.out.mkdir(parents=True)
+    except OSError as error:
+        options.parser.error(f"--out {options.out}: {error.strerror}")
     kept = Kept(options.out, options.ratios)
     try:
         failed = measure(kept, options.groups, options.starts, options.seed)

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 
-from peers.harness import Failed, Leg, Ratio, Times, one_row, printed_rows, require_known
+from peers.harness import Failed, Leg, Ratio, Times, one_row, printed_rows, require_known, started_as, words_of
 from peers.pytorch.legs import require_torch, torch_leg
 
 WHAT = "epochs of this suite beside Python's PyTorch, alone and with DDP over gloo"
@@ -46,7 +45,7 @@ OUR_SETTINGS = {"channels last": "--channels-last yes"}
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--python", default="/usr/bin/python3", help="interpreter that has torch")
     parser.add_argument("--models", default=",".join(WORK), help="comma-separated")
-    parser.add_argument("--sync", default=STRATEGY, help="bench_epoch's options of the strategy")
+    parser.add_argument("--sync", type=words_of, default=STRATEGY, help="bench_epoch's options of the strategy")
     parser.add_argument("--best", action="store_true", help="both under every setting, and each one's fastest counts")
 
 
@@ -69,9 +68,9 @@ def leg_of(options: argparse.Namespace, model: str, leg: str, setting: str, word
     if leg in SETTINGS:
         more = ["--batch-per-rank", str(batch // ranks), "--warm-up", str(warm_up), *words]
         return torch_leg(options, model, name, work + more, ranks)
-    sync = ["--gradient-sync", SYNCS[leg]] if leg in SYNCS else shlex.split(options.sync)
+    sync = ["--gradient-sync", SYNCS[leg]] if leg in SYNCS else options.sync
     command = [
-        "mpirun", "--bind-to", "core", "-np", str(ranks), str(options.programs / "bench_epoch"), *work,
+        "mpirun", "--bind-to", "core", "-np", str(ranks), started_as(options.programs / "bench_epoch"), *work,
         "--global-batch", str(batch), "--warmup-steps", str(warm_up), *sync,
         "--no-evaluation", "--device", "cpu", "--quiet", "--format", "json", *words,
     ]  # fmt: skip
@@ -80,7 +79,7 @@ def leg_of(options: argparse.Namespace, model: str, leg: str, setting: str, word
 
 
 def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
-    models = options.models.split(",")
+    models = list(dict.fromkeys(options.models.split(",")))
     require_known("model", models, WORK)
     if options.ranks < 2:
         raise Failed(f"--ranks {options.ranks}: must be at least 2")

@@ -6,10 +6,12 @@
 # keeps the legs before.
 from __future__ import annotations
 
+import argparse
 import contextlib
 import csv
 import json
 import math
+import os
 import random
 import shlex
 import socket
@@ -47,6 +49,25 @@ class Failed(Exception):
 def require_known(what: str, words: Iterable[str], valid: Iterable[str], between: str = ", ") -> None:
     if unknown := [word for word in words if word not in valid]:
         raise Failed(f"unknown {what} {unknown[0]!r}; valid: {between.join(valid)}")
+
+
+def positive(word: str) -> int:
+    if not word.isascii() or not word.isdigit() or int(word) == 0:
+        raise argparse.ArgumentTypeError(f"'{word}' is no positive number")
+    return int(word)
+
+
+def words_of(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error}; write words as for a shell") from None
+
+
+def started_as(program: Path) -> str:
+    """A path without a slash would be a name that is looked up on the PATH."""
+    path = os.path.relpath(program)
+    return path if "/" in path else os.path.join(".", path)
 
 
 class Times(NamedTuple):

@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
 import shutil
 from pathlib import Path
 
 from peers import harness
-from peers.harness import FOLDER, SEED, Failed, Leg, Ratio, Rows, Times, read_rows, require_known
+from peers.harness import FOLDER, SEED, Failed, Leg, Ratio, Rows, Times, read_rows, require_known, started_as, words_of
 from peers.processes import say
 
 WHAT = "shared_memory and ring against MPI_Allreduce in its best setting"
@@ -36,13 +34,13 @@ OPEN_MPI = {
     f"tuned {number} {name}": TUNED | {"OMPI_MCA_coll_tuned_allreduce_algorithm": str(number)}
     for number, name in ALGORITHMS.items()
 }
-MPICH_LAUNCHER = "mpiexec.mpich -bind-to core"
+MPICH_LAUNCHER = ["mpiexec.mpich", "-bind-to", "core"]
 BOUND, OUR_RING = "memory bound", "our ring over MPI"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mpich", type=Path, help="bin folder of a build with -DMPI_C_COMPILER=mpicc.mpich")
-    parser.add_argument("--launcher", default="mpirun --bind-to core", help="of Open MPI, with options")
+    parser.add_argument("--launcher", type=words_of, default="mpirun --bind-to core", help="of Open MPI, with options")
     parser.add_argument("--algorithms", default="one_shot,direct", help="over shared_memory; the fastest counts")
     known = "; ".join(OPEN_MPI)
     parser.add_argument("--settings", default=known, help=f"separated by semicolons, of: {known}")
@@ -78,14 +76,14 @@ def times_of(setting: str, rows: Rows) -> Times:
     return Times(times)
 
 
-def leg_of(options: argparse.Namespace, setting: str, launcher: str, programs: Path) -> Leg:
+def leg_of(options: argparse.Namespace, setting: str, launcher: list[str], programs: Path) -> Leg:
     if not (programs / "bench_allreduce").exists():
         raise Failed(f"no bench_allreduce in {programs}: build first")
-    if shutil.which((shlex.split(launcher) or [""])[0]) is None:
-        raise Failed(f"{launcher.partition(' ')[0]}: no such launcher")
+    if shutil.which(name := "".join(launcher[:1])) is None:
+        raise Failed(f"{name}: no such launcher")
     algorithms = f"native,{options.algorithms}" + (",ring" if setting == RING else "")
     command = [
-        *shlex.split(launcher), "-np", str(options.ranks), os.path.relpath(programs / "bench_allreduce"),
+        *launcher, "-np", str(options.ranks), started_as(programs / "bench_allreduce"),
         "--transport", "mpi,shared_memory", "--algorithm", algorithms,
         "-b", options.b, "-e", options.e, "-f", options.f, "--cache", options.cache, "--placement", options.placement,
         "--max-seconds", options.max_seconds, "--order", "shuffled", "--seed", SEED, "--quiet", "--out", FOLDER,
@@ -95,7 +93,7 @@ def leg_of(options: argparse.Namespace, setting: str, launcher: str, programs: P
 
 
 def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
-    settings = [INSTALLED, *(word.strip() for word in options.settings.split(";") if word.strip() != INSTALLED)]
+    settings = list(dict.fromkeys([INSTALLED, *(word.strip() for word in options.settings.split(";"))]))
     require_known("setting", settings, OPEN_MPI, "; ")
     legs = [leg_of(options, setting, options.launcher, options.programs) for setting in settings]
     if options.mpich:

@@ -153,7 +153,11 @@ def main(argv: list[str]) -> int:
         print(f"verify_gpu: no card here: {why}", file=sys.stderr)
         return NO_CARD
     out = options.out or here.out.with_name(folder_name(card))
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"verify_gpu: --out {out}: {error.strerror}", file=sys.stderr)
+        return 2
     archive = options.archive or (out.with_name(f"{out.name}.tar.gz") if options.quick else None)
     here = replace(here, out=out)
     listen()

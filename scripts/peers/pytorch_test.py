@@ -48,7 +48,7 @@ class PyTorch(MadeUp):
         return {row["leg"]: row["command"] for row in self.rows("legs.csv")}
 
     def test_epochs_of_every_leg_do_the_same_work(self) -> None:
-        code, _, _ = self.run_peer("torch", "--models", "mnist_cnn")
+        code, table, _ = self.run_peer("torch", "--models", "mnist_cnn,mnist_cnn")
         self.assertEqual(code, 0)
         commands = self.commands()
         self.assertEqual(len(commands), 6)
@@ -131,6 +131,7 @@ class PyTorch(MadeUp):
             ("torch", ["--models", "vgg"], "unknown model 'vgg'; valid: mlp, mnist_cnn"),
             ("torch", ["--ranks", "1"], "--ranks 1: must be at least 2"),
             ("torch", ["--ranks", "3"], "--ranks 3 does not divide the 256 images of a step of mlp"),
+            ("torch", ["--sync", "'x"], "--sync: 'x: No closing quotation"),
             ("torch", ["--python", "pithon"], "--python pithon: no such program"),
             ("torch", ["--python", "false"], "false has no torch"),
             ("steps", ["--models", "vgg"], f"unknown model 'vgg'; valid: {', '.join(known)}"),

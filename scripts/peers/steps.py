@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from peers.harness import Failed, Leg, Ratio, Times, one_row, printed_rows, require_known
+from peers.harness import Failed, Leg, Ratio, Times, one_row, printed_rows, require_known, started_as
 from peers.pytorch.legs import require_torch, torch_leg
 
 WHAT = "products and training steps of this suite beside Python's PyTorch, against targets"
@@ -70,7 +70,7 @@ def our_leg(options: argparse.Namespace, case: Case, leg: str) -> Leg:
     if case.channels_last or step == "fused":
         layout = "yes"
     command = [
-        str(options.programs / "bench_throughput"), "--model", case.model, "--batch-per-rank", str(case.batch),
+        started_as(options.programs / "bench_throughput"), "--model", case.model, "--batch-per-rank", str(case.batch),
         "--precision", case.precision, "--step", step, "--channels-last", layout,
         "--data", f"synthetic:{4 * case.batch}", "--device", options.device, "--max-seconds", str(options.max_seconds),
         "--quiet", "--format", "json",
@@ -78,7 +78,7 @@ def our_leg(options: argparse.Namespace, case: Case, leg: str) -> Leg:
     if case.model == "gemm":
         memory = "host" if options.device == "cpu" else "device"
         name = f"gemm/{case.precision}/{case.batch} x {case.batch}/{memory}"
-        command = [str(options.programs / "bench_kernels"), "--device", options.device, "--format", "csv",
+        command = [started_as(options.programs / "bench_kernels"), "--device", options.device, "--format", "csv",
                    f"--benchmark_filter=^{name}($|/)"]  # fmt: skip
 
     def read(text: str, _: object) -> Times:

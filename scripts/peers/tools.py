@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import subprocess
 from functools import partial
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from peers import harness
 from peers.card import cards_of_driver
-from peers.harness import Failed, Leg, Ratio, Rows, Times, printed_rows, read_rows
+from peers.harness import Failed, Leg, Ratio, Rows, Times, positive, printed_rows, read_rows, started_as
 from peers.processes import last_said, say
 
 WHAT = "the same allreduce measured by OSU's or NVIDIA's program and by bench_allreduce"
@@ -35,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nccl-tests", type=Path, help="all_reduce_perf, or a folder above it; needs a GPU a rank")
     parser.add_argument("-b", type=size_of, default="4K", help="smallest size")
     parser.add_argument("-e", type=size_of, default="16M", help="largest size")
-    parser.add_argument("--iterations", help="of osu_allreduce at each size; left out: its own number")
+    parser.add_argument("--iterations", type=positive, help="of osu_allreduce at each size; left out: its own number")
 
 
 def times_of(way: str, rows: Rows) -> Times:
@@ -67,13 +66,14 @@ def built(path: Path, name: str) -> str:
     found = [path] if path.is_file() else sorted(one for one in path.glob(f"**/{name}") if one.is_file())
     if not found:
         raise Failed(f"no {name} in {path}: build it as docs/allreduce.md says")
-    return os.path.relpath(found[0])
+    return started_as(min(found, key=lambda one: (len(one.parts), one)))
 
 
 def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
     launcher = ["mpirun", "--bind-to", "core", "-np", str(options.ranks)]
-    ours = [*launcher, str(options.programs / "bench_allreduce"), "--quiet", "--format", "csv", "--algorithm", "native"]
-    reader = str(options.programs / "scalebench")
+    program = started_as(options.programs / "bench_allreduce")
+    ours = [*launcher, program, "--quiet", "--format", "csv", "--algorithm", "native"]
+    reader = started_as(options.programs / "scalebench")
     sizes = ["-b", str(options.b), "-e", str(options.e), "-f", "2"]
     tools: dict[str, tuple[list[str], list[str], str]] = {}  # A tool has its command, what reads it, and ours beside.
     if options.b > options.e:
@@ -83,7 +83,7 @@ def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
             raise Failed("--osu needs --ranks of at least 2")
         limit = max(512 << 20, 8 * options.e)
         words = ["-T", "mpi_float", "-m", f"{options.b}:{options.e}", "-M", str(limit), "-f"]
-        words += ["-i", options.iterations] if options.iterations else []
+        words += ["-i", str(options.iterations)] if options.iterations else []
         beside = "--transport mpi --memory host --placement out_of_place"
         tools[OSU] = ([built(options.osu, OSU), *words], [reader, "osu", "--set", f"ranks={options.ranks}"], beside)
     if options.nccl_tests is not None:

@@ -280,6 +280,8 @@ class Steps(MadeUp):
         self.place(bench_kernels="echo '# device: Large card'")
         self.assertEqual(self.beside_bundle(VERIFY_GPU, *words).returncode, 0)
         self.assertTrue((self.out / "verify.md").read_text(encoding="utf-8").startswith("# Large card\n"))
+        nowhere = self.beside_bundle(VERIFY_GPU, *words[:4], "--out", "/dev/null/x")
+        self.assertEqual((nowhere.returncode, nowhere.stderr.count("\n")), (2, 1), nowhere.stderr)
 
     def test_a_budget_ends_with_what_there_was_packed(self) -> None:
         """A machine with a driver and programs that say little: each step, and the archive after it."""
