@@ -18,21 +18,9 @@ from peers.harness import (
     MISSED, NO_TARGET, NOT_MEASURED, REACHED, Failed, Kept, Leg, Ratio, Times, compared, estimate, measure, one_row,
     rows_of,
 )  # fmt: skip
-from peers.testing import MadeUp
+from peers.testing import HANGS, MadeUp
 
 SCRIPTS = Path(__file__).resolve().parents[1]
-HANGS = """
-import sys
-from pathlib import Path
-from peers.harness import Kept, Leg, Ratio, Times, measure
-from peers.processes import listen
-listen()
-hangs = "trap 'echo ended; exit' TERM; echo $$; sleep 60 & wait"
-read = lambda text, _: Times({("case", text.split()[0]): float(text.split()[1])})
-words = {"a": ["echo", "a", "2"], "b": ["echo", "b", "1"], "c": ["sh", "-c", hangs]}
-legs = [[Leg(name, command, read)] for name, command in words.items()]
-measure(Kept(Path(sys.argv[1]), [Ratio("a", ["a"], ["b"])]), legs, 1, 1)
-"""
 
 
 def start(**seconds: float) -> Times:
@@ -105,6 +93,11 @@ class Legs(MadeUp):
         self.assertIn("compare_with: b: exit code 3: no GPU\n", said)
         self.assertEqual(self.rows("legs.csv")[2]["note"], "no-such-program: No such file or directory")
 
+    def test_nothing_is_left_of_a_leg_that_ends_by_itself(self) -> None:
+        fifo = self.fifo(self.folder / "fifo")
+        self.measured([[Leg("a", ["sh", "-c", "exec 9>fifo; sleep 60 & exit 3"], lambda *_: Times({}))]])
+        self.assert_let_go(fifo)
+
     def test_a_leg_has_a_folder_and_a_seed_and_its_own_environment(self) -> None:
         words = ["sh", "-c", 'mkdir "$0" && echo "$1 $SETTING" >"$0/file"', "{folder}", "{seed}"]
         read = lambda _, folder: Times({("case", (folder / "file").read_text()): 1.0})  # noqa: E731
@@ -129,10 +122,11 @@ class Legs(MadeUp):
         for number, code in ((signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)):
             self.out = self.folder / str(number)
             self.out.mkdir()
-            words = [sys.executable, "-c", HANGS, str(self.out)]
+            fifo = self.fifo(self.out / "fifo")
+            words = [sys.executable, "-c", HANGS, str(self.out), str(self.out / "fifo"), "echo ended; exit"]
             process = subprocess.Popen(words, cwd=SCRIPTS, stderr=subprocess.DEVNULL)
             log = self.out / "003-c.txt"
-            while not (log.exists() and log.read_text().endswith("\n")):
+            while process.poll() is None and not (log.exists() and log.read_text().endswith("\n")):
                 time.sleep(0.01)
             process.send_signal(number)
             self.assertEqual(process.wait(60), code)
@@ -144,6 +138,7 @@ class Legs(MadeUp):
             self.assertEqual(ended, ["ended"] if number == signal.SIGTERM else [])
             if not ended:  # Nobody but this test is left to end the leg.
                 os.killpg(int(group), number)
+            self.assert_let_go(fifo)
 
 
 if __name__ == "__main__":

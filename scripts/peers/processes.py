@@ -15,6 +15,8 @@ from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 5.0  # A group has so many seconds to end in.
+# mpirun begins a line with host and process; what a step's log adds of its own stands in brackets, too.
+NOT_SAID = re.compile(r"\$ |\[[^]\s/]+:\d+\]|\[exit code |\[ended after ")
 MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -49,20 +51,23 @@ def held_back() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def end(process: subprocess.Popen[str]) -> None:
-    """The process ends, and all that is in its group."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE)
+def end(process: subprocess.Popen[str], grace: float) -> None:
+    """The process ends, and all that is in its group, also what it left there when it ended by itself."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(grace)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 @contextlib.contextmanager
-def running(command: list[str], environment: dict[str, str], **how: Any) -> Iterator[subprocess.Popen[str]]:
-    """The process's group ends with this context, if the process has not ended by itself."""
+def running(
+    command: list[str], environment: dict[str, str], grace: float = GRACE, **how: Any
+) -> Iterator[subprocess.Popen[str]]:
+    """The process's group ends with this context. What starts groups of its own needs a longer grace than theirs."""
     process: subprocess.Popen[str] | None = None
     try:
         with held_back():
@@ -72,14 +77,14 @@ def running(command: list[str], environment: dict[str, str], **how: Any) -> Iter
             )  # fmt: skip
         yield process
     finally:
-        if process is not None and process.poll() is None:
-            end(process)
+        if process is not None:
+            end(process, grace)
 
 
 def last_said(text: str) -> str:
-    """A program's last line tells why it failed. mpirun's words behind it stand between dashes, or in brackets."""
+    """A program's last line tells why it failed. mpirun's words behind it stand between dashes, or are NOT_SAID."""
     bare = re.sub(r"^-{20,}\n.*?^-{20,}\n", "", text, flags=re.MULTILINE | re.DOTALL)
-    return next((line for line in reversed(bare.splitlines()) if line and not line.startswith(("[", "$ "))), "nothing")
+    return next((line for line in reversed(bare.splitlines()) if line and not NOT_SAID.match(line)), "nothing")
 
 
 def say(text: str) -> None:

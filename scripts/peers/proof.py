@@ -25,6 +25,8 @@ from peers.processes import GRACE, last_said, listen, running, say
 from peers.proof_steps import STEPS, Context, Step, named
 
 NO_CARD = 4
+# scripts/compare_with, which is cut off, ends a leg within its own grace and then writes down what there was.
+STEP_GRACE = 3 * GRACE
 SUMMARY = "step status detail target seconds command".split()
 
 
@@ -68,7 +70,7 @@ def ended(command: list[str], log: TextIO, seconds: float) -> int | None:
             log.write(line)
             say(f"    {line}".rstrip("\n"))
 
-    with running(command, {}, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+    with running(command, {}, STEP_GRACE, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         # The thread is a daemon: what holds the pipe open must not hold us.
         follower = threading.Thread(target=follow, args=(process.stdout or (),), daemon=True)
         follower.start()

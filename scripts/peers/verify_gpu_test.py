@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 import tarfile
 import unittest
 from pathlib import Path
@@ -15,7 +16,7 @@ from peers.harness import MISSED, REACHED, ROOT, Failed, read_rows
 from peers.judge import NOT_RUN, Verdict, at_least, worst
 from peers.proof import run, write_summary
 from peers.proof_steps import STEPS, Context, Step, named
-from peers.testing import MadeUp
+from peers.testing import HANGS, MadeUp
 
 MIB = 1 << 20
 VERIFY_GPU = f"/usr/bin/python3 {ROOT}/scripts/verify_gpu"
@@ -186,16 +187,25 @@ class Steps(MadeUp):
         self.assertEqual(self.run_line("no-such-program"), "not run: no program no-such-program")
         dashes = "-" * 74
         mpirun = f"printf '%s\\n' {dashes} 'MPI_ABORT was invoked' '' '[a note]' {dashes}"
-        for line, said in (("echo bad", "bad"), ("true", "nothing"), (f"echo rank 0; {mpirun}", "rank 0")):
+        torch = "echo '[rank0]: KeyError'; echo '[vm:01234] 1 more process'"
+        for line, said in (("echo bad", "bad"), ("true", "nothing"), (f"echo rank 0; {mpirun}", "rank 0"),
+                           (torch, "[rank0]: KeyError")):  # fmt: skip
             self.assertEqual(self.run_line("sh", "-c", f"{line}; exit 2"), f"not run: exit code 2: {said}")
         self.assertIn("reached: 2 tests passed", self.run_line("echo", "[  PASSED  ] 2 tests."))
         self.assertIn("2 tests", (self.folder / "logs/one.txt").read_text(encoding="utf-8"))
 
     def test_a_step_that_is_cut_off_leaves_what_it_had(self) -> None:
-        said = self.run_line("sh", "-c", "echo '[  PASSED  ] 7 tests.'; sleep 60 & wait", seconds=10)
+        """Also of a comparison whose leg does not end when told to."""
+        self.out.mkdir()
+        fifo = self.fifo(self.out / "fifo")
+        hangs = self.program("hangs", f"#!{sys.executable}\n{HANGS}")
+        words = f"echo '[  PASSED  ] 7 tests.'; exec {hangs} {self.out} {self.out}/fifo ''"
+        said = self.run_line("sh", "-c", words, seconds=10)
         self.assertEqual(said, "not run: not done after 10 s; so far reached: 7 tests passed, 0 skipped, 0 programs")
         log = (self.folder / "logs/one.txt").read_text(encoding="utf-8")
-        self.assertIn("7 tests.\n[ended after 10 s]", log)
+        self.assertRegex(log, r"7 tests.\n(?s:.*)\n\[ended after 10 s\]\n$")
+        self.assertEqual(self.rows("legs.csv")[-1]["note"], "cut off")
+        self.assert_let_go(fifo)
 
     def test_rows_that_are_torn_end_the_step_alone(self) -> None:
         """A program was cut off within a row, or its rows lack a column."""
