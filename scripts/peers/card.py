@@ -37,9 +37,8 @@ def cards_of_driver() -> tuple[list[str], str]:
     program = shutil.which("nvidia-smi")
     if program is None:
         return [], "no nvidia-smi on the PATH, so no NVIDIA driver"
-    asked = subprocess.run(
-        [program, "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False
-    )
+    command = [program, "--query-gpu=name", "--format=csv,noheader"]
+    asked = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     names = [line.strip() for line in asked.stdout.splitlines() if line.strip()]
     if asked.returncode != 0 or not names:
         return [], f"nvidia-smi: {(asked.stdout + asked.stderr).strip().splitlines()[-1:] or ['no card']}"

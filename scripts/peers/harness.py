@@ -74,6 +74,14 @@ class Times(NamedTuple):
     seconds: dict[tuple[str, str], float]  # They are by case, such as a size, and by way, such as an algorithm.
     note: str = ""
 
+    def checked(self) -> Times:
+        for (case, way), seconds in self.seconds.items():
+            if not 0 < seconds < math.inf:
+                raise Failed(f"{way} took {seconds:g} s in {case}, which is no time")
+        if not self.seconds:
+            raise Failed("it measured nothing")
+        return self
+
 
 @dataclass(frozen=True)
 class Leg:
@@ -121,7 +129,8 @@ def estimate(ratios: Sequence[float]) -> Estimate:
 
 
 def judged(ratio: float, target: float | None) -> str:
-    return NO_TARGET if target is None else REACHED if ratio >= target else MISSED
+    """A ratio that is its target reaches it, also when a logarithm rounded it."""
+    return NO_TARGET if target is None else REACHED if ratio >= target * (1 - 1e-9) else MISSED
 
 
 def natural(case: str) -> list[tuple[int, str]]:
@@ -188,7 +197,7 @@ def read_rows(path: Path) -> Rows:
     """A file's rows; a file that is not there has none."""
     if not path.exists():
         return []
-    with path.open(newline="", encoding="utf-8") as lines:
+    with path.open(newline="", encoding="utf-8", errors="replace") as lines:
         return list(csv.DictReader(lines))
 
 
@@ -215,24 +224,35 @@ def free_port() -> int:
 
 
 def run(leg: Leg, command: list[str], log: Path) -> str:
-    """Returns what the command printed, and keeps it in `log`; of several ranks the first one counts."""
+    """Returns what the command printed, and keeps it in `log`; of several ranks the first one counts. The first to end
+    badly tells why: the others may wait for it."""
     with contextlib.ExitStack() as stack:
         said = stack.enter_context(log.open("w+", encoding="utf-8"))
         shared = {"WORLD_SIZE": str(leg.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-        started = []
+        started = {}
         for rank in range(max(1, leg.ranks)):
-            errors = stack.enter_context(tempfile.TemporaryFile("w+"))
+            errors = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
             environment = leg.environment | ({"RANK": str(rank), **shared} if leg.ranks else {})
             try:
                 one = running(command, environment, stdout=subprocess.DEVNULL if rank else said, stderr=errors)
-                started.append((stack.enter_context(one), errors))
+                process = stack.enter_context(one)
+                started[process.pid] = process, errors
             except OSError as error:
                 raise Failed(f"{command[0]}: {error.strerror}") from None
-        for process, errors in started:
+        while started:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)  # Asking again and again would disturb the ranks.
+            if ended.si_pid not in started:  # It is an orphan, where this is the first process of a container.
+                os.waitpid(ended.si_pid, 0)
+                continue
+            process, errors = started.pop(ended.si_pid)
             if code := process.wait():
                 errors.seek(0)
-                raise Failed(f"exit code {code}: {last_said(log.read_text(encoding='utf-8') + errors.read())}")
-    return log.read_text(encoding="utf-8")
+                raise Failed(f"exit code {code}: {last_said(printed(log) + errors.read())}")
+    return printed(log)
+
+
+def printed(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")
 
 
 class Kept:
@@ -258,9 +278,9 @@ class Kept:
         command = [word.replace(FOLDER, str(self.out / name)).replace(SEED, str(seed)) for word in leg.command]
         begin, note = time.monotonic(), "cut off"
         try:
-            times = leg.read(run(leg, command, self.out / f"{name}.txt"), self.out / name)
+            times = leg.read(run(leg, command, self.out / f"{name}.txt"), self.out / name).checked()
             note = times.note
-        except (Failed, KeyError, TypeError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001
             note = str(error) if isinstance(error, Failed) else f"its output is unreadable: {error!r}"
             raise Failed(note) from None
         finally:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import math
 import os
@@ -44,6 +45,8 @@ class Ratios(unittest.TestCase):
         self.assertEqual([row[name] for name in ("starts", "ratio", "ratio_low")], ["2", "2.000", "2.000"])
         self.assertEqual(row["verdict"], REACHED)
         self.assertEqual(compared(Ratio("it", ["theirs"], ["ours"], target=2.01), "mlp", starts)["verdict"], MISSED)
+        exact = compared(Ratio("it", ["theirs"], ["ours"], target=5), "mlp", [start(theirs=5, ours=1)])
+        self.assertEqual(exact["verdict"], REACHED)  # The logarithm of 5 is rounded down.
         halved = compared(Ratio("it", ["theirs"], ["ours"], factor=0.5), "mlp", starts)
         self.assertEqual((halved["ratio"], halved["verdict"]), ("1.000", NO_TARGET))
 
@@ -83,15 +86,28 @@ class Legs(MadeUp):
         self.assertEqual((len(self.rows("samples.csv")), self.rows("legs.csv")[0]["note"]), (18, "as told"))
 
     def test_a_leg_that_fails_is_kept_with_its_reason(self) -> None:
-        broken = Leg("b", ["sh", "-c", "echo no GPU >&2; exit 3"], lambda *_: Times({}))
+        printed = r"printf '\377 out\n'; printf 'no GPU \377\n' >&2; exit 3"  # One byte is no text.
+        broken = Leg("b", ["sh", "-c", printed], lambda *_: Times({}))
         absent = Leg("c", ["no-such-program"], lambda *_: Times({}))
         torn = Leg("d", ["echo", "{1.5"], lambda text, _: Times({("case", "d"): float(text)}))
         failed, said = self.measured([[self.echo("a", 2)], [broken], [absent], [torn]])
         self.assertEqual(failed, 3)
         self.assertIn("compare_with: d: its output is unreadable: ValueError(", said)
         self.assertIn("[1/1] a\n    2 s\n", said)
-        self.assertIn("compare_with: b: exit code 3: no GPU\n", said)
+        self.assertIn("compare_with: b: exit code 3: no GPU \ufffd\n", said)
         self.assertEqual(self.rows("legs.csv")[2]["note"], "no-such-program: No such file or directory")
+
+    def test_what_is_no_time_fails_its_leg_alone(self) -> None:
+        def torn(*_: object) -> Times:
+            raise csv.Error("line contains NUL")
+
+        legs = [self.echo("b", seconds) for seconds in (0, -1, math.nan, math.inf)]
+        legs += [Leg("b", ["true"], read) for read in (torn, lambda *_: Times({}), lambda *_: Times({("", ""): 1 / 0}))]
+        failed, said = self.measured([[self.echo("a", 2)], legs, [self.echo("b", 1)]])
+        self.assertEqual(failed, len(legs))
+        for why in ("took 0 s in case", "took nan s", "took inf s", "measured nothing", "NUL", "ZeroDivisionError"):
+            self.assertIn(why, said)
+        self.assertEqual([row["ratio"] for row in self.rows("comparison.csv")], ["2.000"])
 
     def test_nothing_is_left_of_a_leg_that_ends_by_itself(self) -> None:
         fifo = self.fifo(self.folder / "fifo")
@@ -110,6 +126,11 @@ class Legs(MadeUp):
         self.measured([[Leg("a", words, lambda text, _: Times({("case", "a"): float(text)}), ranks=2)]])
         said = sorted(path.read_text() for path in self.folder.glob("tmp.*"))
         self.assertEqual(said, ["0 of 2\n", "1 of 2\n"])
+
+    def test_the_first_rank_that_ends_badly_tells_why(self) -> None:
+        words = ["sh", "-c", '[ "$RANK" = 1 ] || sleep 20; echo "rank $RANK" >&2; exit 4']
+        _, said = self.measured([[Leg("a", words, lambda *_: Times({}), ranks=2)]])
+        self.assertIn("compare_with: a: exit code 4: rank 1\n", said)
 
     def test_a_case_has_one_row_that_is_ok(self) -> None:
         row = {"rank": "all", "status": "ok", "note": ""}

@@ -52,7 +52,7 @@ def imported(way: str, words: list[str], text: str, folder: Path) -> Times:
     """Our own import reads the tool's times. It warns of a line that is none and goes on."""
     program, kind, *more = words
     command = [program, "import", kind, f"{folder}.txt", "--quiet", "--out", str(folder), *more]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if not (rows := read_rows(folder / "allreduce.csv")):
         raise Failed(last_said(done.stderr))
     return times_of(way, rows)._replace(note=" ".join(done.stderr.split()))
