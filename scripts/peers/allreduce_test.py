@@ -39,6 +39,7 @@ mkdir "$6" && cat >"$6/allreduce.csv" <<END
 placement,status,note,size_bytes,seconds_median
 out_of_place,ok,,4096,1.08e-06
 END
+! grep -q 0.00 "$3" || { echo "warning: average: '0.00' is not a number" >&2; exit 3; }
 """
 
 
@@ -83,7 +84,8 @@ class Allreduce(MadeUp):
                 self.assertEqual(compare.main(words), 0)
 
     def test_a_tool_and_ours_run_side_by_side(self) -> None:
-        self.program("c/mpi/osu_allreduce", printed("4096   1.08\n"))
+        self.program("c/osu_allreduce", printed("4096   1.08\n"))
+        self.program("c/.libs/osu_allreduce", printed("not by itself\n", code=1))
         self.program("bench_allreduce", printed(OURS))
         code, table, _ = self.compare("tools", "--osu", str(self.folder / "c"), "--starts", "2", "--iterations", "7")
         self.assertEqual(code, 0)
@@ -91,6 +93,30 @@ class Allreduce(MadeUp):
         self.assertEqual((row["case"], row["ratio"]), ("out_of_place 4096", "0.900"))
         self.assertEqual(len(self.rows("samples.csv")), 2 * (1 + 1))
         self.assertIn("# 1 of 1 ratios agree within 10%", table)
+        commands = {row["leg"]: row["command"] for row in self.rows("legs.csv")}
+        self.assertIn("/osu_allreduce -T mpi_float -m 4096:16777216 ", commands[tools.OSU])
+        self.assertTrue(commands[tools.OSU].endswith(" -f -i 7"))
+        alike = "--algorithm native --transport mpi --memory host --placement out_of_place -b 4096 -e 16777216 -f 2"
+        self.assertIn(alike, commands[tools.ours_beside(tools.OSU)])
+
+    def test_nccl_tests_and_ours_do_the_same(self) -> None:
+        self.program("path/nvidia-smi", printed("A card\nA card\n"))
+        self.program("all_reduce_perf", printed("4096   1.08\n"))
+        self.program("bench_allreduce", printed(OURS))
+        self.assertEqual(self.compare("tools", "--nccl-tests", "all_reduce_perf", "--starts", "1")[0], 0)
+        self.assertEqual([row["ratio"] for row in self.rows("comparison.csv")], ["0.900"])
+        commands = {row["leg"]: row["command"] for row in self.rows("legs.csv")}
+        sizes = "-b 4096 -e 16777216 -f 2"
+        self.assertTrue(commands[tools.NCCL].endswith(f"./all_reduce_perf -g 1 -d float -o sum {sizes}"))
+        ours = f"--algorithm native --transport nccl --mode pipelined -n 20 -w 1 --placement both {sizes}"
+        self.assertTrue(commands[tools.ours_beside(tools.NCCL)].endswith(ours))
+
+    def test_a_size_that_cannot_be_read_fails_its_leg(self) -> None:
+        self.program("osu_allreduce", printed("4096   1.08\n8192   0.00\n"))
+        self.program("bench_allreduce", printed(OURS))
+        code, _, errors = self.compare("tools", "--osu", "osu_allreduce", "--starts", "1")
+        self.assertEqual(code, 3)
+        self.assertIn("compare_with: osu_allreduce: warning: average: '0.00' is not a number", errors)
 
     def test_a_tool_or_ours_that_fails_is_said(self) -> None:
         self.program("osu_allreduce", printed("mpi.h: no such file\n"))

@@ -49,13 +49,16 @@ def times_of(way: str, rows: Rows) -> Times:
 
 
 def imported(way: str, words: list[str], text: str, folder: Path) -> Times:
-    """Our own import reads the tool's times. It warns of a line that is none and goes on."""
+    """Our own import reads the tool's times. It warns of a line that is none; where it cannot read one it says so."""
     program, kind, *more = words
     command = [program, "import", kind, f"{folder}.txt", "--quiet", "--out", str(folder), *more]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if not (rows := read_rows(folder / "allreduce.csv")):
         raise Failed(last_said(done.stderr))
-    return times_of(way, rows)._replace(note=" ".join(done.stderr.split()))
+    times = times_of(way, rows)._replace(note=" ".join(done.stderr.split()))
+    if done.returncode:  # Sizes are missing.
+        raise Failed(times.note)
+    return times
 
 
 def ours_beside(tool: str) -> str:
@@ -63,7 +66,8 @@ def ours_beside(tool: str) -> str:
 
 
 def built(path: Path, name: str) -> str:
-    found = [path] if path.is_file() else sorted(one for one in path.glob(f"**/{name}") if one.is_file())
+    """The uppermost counts: libtool keeps another below it, which does not start by itself."""
+    found = [path] if path.is_file() else [one for one in path.glob(f"**/{name}") if one.is_file()]
     if not found:
         raise Failed(f"no {name} in {path}: build it as docs/allreduce.md says")
     return started_as(min(found, key=lambda one: (len(one.parts), one)))
