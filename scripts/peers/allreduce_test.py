@@ -62,7 +62,10 @@ class Allreduce(MadeUp):
         self.assertEqual((rows["memory bound"][0], rows["our ring over MPI"][0]), ("0.500", "0.667"))
         self.assertIn("coll sm", table)
         self.assertNotIn("tuned 4 ring", table)  # It is no closer to ours.
-        self.assertEqual(len(self.rows("legs.csv")), 2 * 3)
+        commands = [row["command"] for row in self.rows("legs.csv")]
+        self.assertEqual(len(commands), 2 * 3)
+        self.assertEqual(len({command.partition("--seed ")[2].split()[0] for command in commands}), 2 * 3)
+        self.assertEqual(sum(command.startswith("env OMPI_MCA_coll_sm_priority=100 mpirun") for command in commands), 2)
         self.assertTrue((self.out / self.rows("legs.csv")[0]["command"].rsplit("/", 1)[-1] / "allreduce.csv").exists())
         self.assertRaisesRegex(Failed, "no row", mpi.times_of, "as installed", [])
 

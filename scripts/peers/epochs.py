@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import argparse
 
-from peers.harness import Failed, Leg, Ratio, Times, one_row, printed_rows, require_known, started_as, words_of
+from peers import harness
+from peers.harness import Failed, Leg, Ratio, Rows, Times, one_row, printed_rows, require_known, started_as, words_of
+from peers.processes import say
 from peers.pytorch.legs import require_torch, torch_leg
 
 WHAT = "epochs of this suite beside Python's PyTorch, alone and with DDP over gloo"
@@ -105,3 +107,8 @@ def legs_of(options: argparse.Namespace) -> tuple[list[list[Leg]], list[Ratio]]:
             ratio(model, "DDP", "ddp", "sync"),
         )
     ]  # fmt: skip
+
+
+def print_table(rows: Rows) -> None:
+    harness.print_table(rows)
+    say("# efficiency: seconds of one rank over those of all, and over how many they are; 1 is all that can be")

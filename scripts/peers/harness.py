@@ -28,7 +28,8 @@ from typing import NamedTuple
 from peers.processes import last_said, running, say
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = ROOT / "build/release/bin"
+# An installed tree has its programs beside share/scalebench.
+PROGRAMS = ROOT / "build/release/bin" if (ROOT / "CMakeLists.txt").exists() else ROOT.parents[1] / "bin"
 FEWEST = 6  # So many starts have a 95 % interval.
 REACHED, MISSED, NO_TARGET, NOT_MEASURED = "reached", "missed", "no target", "not measured"
 # These stand in a command for the leg's folder and seed.
@@ -285,7 +286,9 @@ class Kept:
             raise Failed(note) from None
         finally:
             took = f"{time.monotonic() - begin:.2f}"
-            self.legs.append(dict(zip(LEGS, (start, leg.name, took, note, shlex.join(command)))))
+            settings = [f"{name}={value}" for name, value in leg.environment.items()]
+            typed = shlex.join(["env", *settings, *command] if settings else command)
+            self.legs.append(dict(zip(LEGS, (start, leg.name, took, note, typed))))
             self.write()
         self.starts[-1].seconds.update(times.seconds)
         for (case, way), seconds in times.seconds.items():

@@ -8,12 +8,14 @@ import csv
 import io
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from peers.harness import (
     MISSED, NO_TARGET, NOT_MEASURED, REACHED, Failed, Kept, Leg, Ratio, Times, compared, estimate, measure, one_row,
@@ -117,7 +119,9 @@ class Legs(MadeUp):
     def test_a_leg_has_a_folder_and_a_seed_and_its_own_environment(self) -> None:
         words = ["sh", "-c", 'mkdir "$0" && echo "$1 $SETTING" >"$0/file"', "{folder}", "{seed}"]
         read = lambda _, folder: Times({("case", (folder / "file").read_text()): 1.0})  # noqa: E731
-        self.measured([[Leg("a setting", words, read, {"SETTING": "none"})]], 2)
+        with mock.patch.dict(os.environ, SETTING="of the shell"):
+            self.measured([[Leg("a setting", words, read, {"SETTING": "none"})]], 2)
+        self.assertTrue(self.rows("legs.csv")[0]["command"].startswith("env SETTING=none sh -c "))
         self.assertEqual([row["way"] for row in self.rows("samples.csv")], ["1 none\n", "2 none\n"])
         self.assertTrue((self.out / "002-a-setting/file").is_file())
 
@@ -131,6 +135,13 @@ class Legs(MadeUp):
         words = ["sh", "-c", '[ "$RANK" = 1 ] || sleep 20; echo "rank $RANK" >&2; exit 4']
         _, said = self.measured([[Leg("a", words, lambda *_: Times({}), ranks=2)]])
         self.assertIn("compare_with: a: exit code 4: rank 1\n", said)
+
+    def test_an_installed_tree_knows_its_programs(self) -> None:
+        tree = self.folder / "share/scalebench/scripts"
+        shutil.copytree(SCRIPTS / "peers", tree / "peers")
+        ask, path = "from peers.harness import PROGRAMS; print(PROGRAMS)", os.environ | {"PYTHONPATH": str(tree)}
+        said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, env=path).stdout
+        self.assertEqual(said, f"{(self.folder / 'bin').resolve()}\n")
 
     def test_a_case_has_one_row_that_is_ok(self) -> None:
         row = {"rank": "all", "status": "ok", "note": ""}

@@ -188,7 +188,8 @@ def comparison(said: str, rows: Rows) -> Verdict:
     absent = [row for row in told if not row["ratio"]]
     legs = [
         f"{row['case']} {leg}" for row in absent
-        for leg, seconds in (("ours", row["ours_seconds"]), (row["against"], row["theirs_seconds"])) if not seconds
+        for leg, seconds in (("ours", row["ours_seconds"]), (row["against"], row["theirs_seconds"]))
+        if not seconds or (row["ours_seconds"] and row["theirs_seconds"])  # In no start there were both.
     ]  # fmt: skip
     parts = [*ratios, f"not measured: {', '.join(dict.fromkeys(legs))}"] if legs else ratios
     if absent or not ratios:

@@ -27,7 +27,8 @@ import json, os, sys
 if sys.argv[1] != "-c":
     fused = 0.5 if "--fused" in sys.argv else 1.0
     seconds = [2.0 * fused] if "--samples" in sys.argv else [0.05, 0.02, 0.01]
-    print(json.dumps(dict(torch="2.11.0", device="cpu", seconds=seconds)))
+    ranks = [os.environ.get(name) for name in ("WORLD_SIZE", "GLOO_SOCKET_IFNAME")]
+    print(json.dumps(dict(torch="2.11.0", device=f"cpu {{ranks}}", seconds=seconds)))
 """
 
 
@@ -54,9 +55,14 @@ class PyTorch(MadeUp):
         self.assertEqual(len(commands), 6)
         for command in commands.values():
             self.assertIn("--model mnist_cnn --data fashion-mnist --samples 3840", command)
-        self.assertIn("--batch-per-rank 128", commands["mnist_cnn torch"])
-        self.assertIn("--batch-per-rank 64", commands["mnist_cnn ddp"])
-        self.assertIn("-np 2", commands["mnist_cnn together"])
+        self.assertIn("--batch-per-rank 128 --warm-up 5", commands["mnist_cnn torch"])
+        self.assertIn("--batch-per-rank 64 --warm-up 5", commands["mnist_cnn ddp"])
+        for leg, ranks in (("plain", 1), ("one_device", 1), ("together", 2), ("sync", 2)):
+            self.assertIn(f"-np {ranks} ", commands[f"mnist_cnn {leg}"])
+        notes = {row["leg"]: row["note"] for row in self.rows("legs.csv")}
+        self.assertEqual(len(self.rows("legs.csv")), 6)
+        self.assertIn("on cpu ['2', 'lo']", notes["mnist_cnn ddp"])
+        self.assertIn("# efficiency: ", table)
         self.assertIn("--global-batch 128 --warmup-steps 5 --gradient-sync mirrored", commands["mnist_cnn sync"])
         rows = {row["against"]: row["ratio"] for row in self.rows("comparison.csv")}
         expected = {"plain loop beside PyTorch's": "2.000", "one_device beside PyTorch's": "2.000", "DDP": "2.000"}
@@ -106,7 +112,7 @@ class PyTorch(MadeUp):
         self.assertEqual(verdicts["resnet50", "3079 images/s"], "reached")  # 256 images in 0.01 s
         self.assertEqual(code, 1)
         self.assertIn("missed", table)
-        self.assertEqual({row["note"] for row in self.rows("legs.csv")}, {"", "PyTorch 2.11.0 on cpu"})
+        self.assertEqual({row["note"] for row in self.rows("legs.csv")}, {"", "PyTorch 2.11.0 on cpu ['1', None]"})
 
     def test_our_own_legs_need_nothing_of_pytorchs(self) -> None:
         code, _, _ = self.run_peer("steps", "--models", "resnet50_fused", "--legs", "graph")

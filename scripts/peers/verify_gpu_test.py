@@ -147,7 +147,9 @@ class Judging(unittest.TestCase):
         # A leg that failed is no leg that reached its target.
         said = "compare_with: mlp max-autotune: out of memory\n[exit code 3]\n"
         self.says(f"not run: {here}; mlp max-autotune: out of memory", judge.comparison(said, [row, tuned]))
-        self.says("not run: not measured: mlp ours, mlp eager", judge.comparison(cut, [nothing]))
+        for seconds in ("", "0.07"):  # With both there was no start that had both.
+            row = {**nothing, "ours_seconds": seconds, "theirs_seconds": seconds}
+            self.says("not run: not measured: mlp ours, mlp eager", judge.comparison(cut, [row]))
 
     def test_the_worst_step_is_the_exit_code(self) -> None:
         reached, missed, not_run = (Verdict(status, "") for status in (REACHED, MISSED, NOT_RUN))
