@@ -52,7 +52,8 @@ class Post {
     Letter letter;
     sockaddr_in from;
   };
-  /// The next letter that has come and knows the token; empty: none.
+  /// The next letter that has come and knows the token; empty: none,
+  /// or many others before it.
   std::optional<Received> receive(std::uint64_t token) const;
 
  private:
