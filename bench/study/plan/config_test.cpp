@@ -398,7 +398,7 @@ TEST(StudyConfig, ReadsLayoutsInsteadOfRanks) {
   EXPECT_EQ(config.layouts, parse_layouts("1x1,2x4"));
   EXPECT_EQ(config.hosts, "a:4,b:4");
   EXPECT_THAT(refusal("[study]\nlayouts = [\"2by4\"]\n[allreduce]\n"),
-              HasSubstr("bad.toml:2:11: layouts: '2by4': is no layout"));
+              HasSubstr("bad.toml:2:11: layouts: '2by4' is no layout"));
   EXPECT_THAT(refusal("[study]\nranks = [2]\nlayouts = [\"1x2\"]\n[allreduce]\n"),
               HasSubstr("stand instead of ranks"));
 }

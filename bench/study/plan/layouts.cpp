@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bench/cli/command_line.hpp"
+#include "bench/cli/console.hpp"
 #include "kernels/error.hpp"
 
 namespace scalebench {
@@ -35,8 +36,8 @@ std::vector<Layout> parse_layouts(std::string_view words, std::string_view sourc
     const bool is_read = RE2::FullMatch(word, R"((\d+)x(\d+))", &layout.nodes, &layout.per_node);
     if (!is_read || layout.nodes < 1 || layout.per_node < 1 ||
         layout.nodes > kMostSlots / layout.per_node) {
-      fail<UsageError>("{}: '{}': is no layout; valid: hosts x ranks of each, as 1x1,1x2,2x2",
-                       source, word);
+      fail<UsageError>("{}: '{}' is no layout; valid: hosts x ranks of each, as 1x1,1x2,2x2",
+                       source, printable(word));
     }
     layouts.insert(layout);
   }

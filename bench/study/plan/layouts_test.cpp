@@ -62,6 +62,8 @@ TEST(Layouts, AreReadInOrderAndOnce) {
                       HasSubstr("has an empty entry")))
         << words;
   }
+  EXPECT_THAT(message_of<UsageError>([] { parse_layouts("\x1b[31m"); }),
+              HasSubstr("'\\x1b[31m' is no layout"));
 }
 
 }  // namespace
