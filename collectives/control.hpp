@@ -38,7 +38,7 @@ std::vector<std::vector<Value>> gather_lists(Communicator& host, const std::vect
   std::vector<std::vector<Value>> lists;
   for (const std::string& theirs : all_gather(host, bytes)) {
     lists.emplace_back(theirs.size() / sizeof(Value));
-    std::memcpy(lists.back().data(), theirs.data(), theirs.size());
+    if (!theirs.empty()) std::memcpy(lists.back().data(), theirs.data(), theirs.size());
   }
   return lists;
 }
