@@ -58,7 +58,7 @@ ExitCode with_first(bool quiet, const std::function<ExitCode()>& work) {
     stay_for_first(*place);
     return ExitCode::ok;
   }
-  const Descriptor port = port_for_others(*place);  // closed by this end, also by a refusal
+  const Descriptor port = port_for_others(*place);  // the others wait until it is closed
   if (!quiet && place->why_no_start.empty()) print_line(part_of(*place));
   return work();
 }

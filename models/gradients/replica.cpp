@@ -53,7 +53,6 @@ Window window_for(std::size_t count, Memory memory, Communicator& communicator) 
   return {buffer->span(), buffer};
 }
 
-/// Runs when a gradient has been accumulated.
 FlatReplica::FlatReplica(const std::vector<torch::Tensor>& parameters, Communicator& communicator)
     : FlatReplica(parameters, communicator,
                   !parameters.empty() && parameters.front().is_cuda() ? Moves::at_once
