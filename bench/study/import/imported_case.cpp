@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 
+#include "bench/measure/statistics.hpp"
 #include "bench/record/columns.hpp"
 #include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
@@ -69,6 +70,8 @@ void require_value(std::string_view place, std::string_view column, std::string_
     fail<UsageError>("{}: {} is {}, and a share is from 0 to 1", place, column, value);
   }
 }
+
+bool is_count_column(std::string_view column) { return is_one_of(kCounts, column); }
 
 std::vector<Settings> parse_settings(const std::vector<std::string>& texts, const Schema& schema,
                                      std::size_t files) {
@@ -222,6 +225,48 @@ void complete_training(ResultRow& row) {
   set_whole(row, "global_batch", number_in(row, "batch") * ranks);
   set_whole(row, "batch", number_in(row, "global_batch") / ranks);
   if (ranks == 1) set_where_empty(row, "gradient_sync", "one_device");
+}
+
+namespace {
+
+// Far above what anybody has published of one device (configs/published.csv), far below what a step
+// makes of an epoch; images of 28 x 28 are some hundred times smaller than those of ImageNet.
+constexpr double kFastestOnImagenet = 50'000;
+constexpr double kFastestOnAnything = 10'000'000;
+constexpr double kSamplesOfImagenet = 1281167;
+
+}  // namespace
+
+void require_possible(const ImportedCase& one, std::string_view place) {
+  if (one.row.schema().file != epoch_schema().file || one.seconds.empty()) return;
+  const double seconds = median_of(one.seconds);
+  const double ranks = std::max(1.0, number_in(one.row, "ranks"));
+  const double rate = number_in(one.row, "samples") / seconds / ranks;
+  const bool imagenet = number_in(one.row, "samples") == kSamplesOfImagenet;
+  const double fastest = imagenet ? kFastestOnImagenet : kFastestOnAnything;
+  if (!(rate > fastest)) return;
+  fail<UsageError>(
+      "{}: epochs of {:g} s and {} images would be {:.0f} images/s on each rank, and no device "
+      "comes near {:.0f}; are these steps? write --bench throughput, or bench = \"throughput\" in "
+      "a map",
+      place, seconds, one.row.get("samples"), rate, fastest);
+}
+
+std::string check_states(ImportedCase& one) {
+  constexpr std::array<const char*, 2> kMustBeThere{"compute_seconds", "transfer_seconds"};
+  constexpr std::array<const char*, 2> kMayBeThere{"input_seconds", "evaluation_seconds"};
+  double parts = 0;
+  for (const char* const state : kMustBeThere) parts += number_in(one.row, state);
+  if (one.seconds.empty() || std::isnan(parts)) return "";
+  for (const char* const state : kMayBeThere) {
+    set_where_empty(one.row, state, "0");
+    parts += number_in(one.row, state);
+  }
+  const double mean = summarise(one.seconds).mean;
+  constexpr double kRounding = 0.01;  // of what a log prints
+  if (parts <= (1 + kRounding) * mean) return "";
+  for (const char* const state : kMustBeThere) one.row.set(state, "");
+  return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
 }
 
 }  // namespace scalebench

@@ -33,6 +33,8 @@ struct ImportedLaunch {
 struct ImportedFile {
   std::vector<ImportedLaunch> launches;
   std::vector<Remark> findings;
+  std::vector<Remark> questions =
+      {};                // of parts, while it is read; asked where no other part is clear
   Facts key, treatment;  // of the environment, as far as the file tells
 };
 
@@ -52,6 +54,9 @@ std::vector<Settings> parse_settings(const std::vector<std::string>& texts, cons
 
 /// Throws UsageError, beginning with `place`, unless `value` may stand in that column.
 void require_value(std::string_view place, std::string_view column, std::string_view value);
+
+/// Whether its values are positive whole numbers.
+bool is_count_column(std::string_view column);
 
 /// Fills them in. Throws UsageError, naming `file`, where the row says something else already.
 void apply(const Settings& settings, ResultRow& row, const std::string& file);
@@ -84,5 +89,15 @@ double seconds_behind(std::string_view place, const ResultRow& row, std::string_
 /// What follows from the other cells of a row of epoch.csv: images of a known data set; the batch
 /// of one rank from that of all, and back; one_device for one rank. Other rows stay as they are.
 void complete_training(ResultRow& row);
+
+/// Throws UsageError, beginning with `place`, for epochs whose ranks would train more images a
+/// second than any device can: a step that is taken for an epoch is some thousand times too fast,
+/// and looks like a result.
+void require_possible(const ImportedCase& one, std::string_view place);
+
+/// Whether the states that a log tells are those of an epoch: computing, the reduction that nothing
+/// hides (transfer), and input and evaluation, which are none where it does not tell them. Takes
+/// them out where they cannot be, and returns why; else nothing.
+std::string check_states(ImportedCase& one);
 
 }  // namespace scalebench

@@ -125,6 +125,31 @@ TEST(LogMetrics, HasNoZeroForAValueThatIsNone) {
   EXPECT_THAT(only_case(other).accuracies, IsEmpty());
   EXPECT_EQ(only_case(other).seconds.size(), 1U);
   EXPECT_EQ(other.findings.size(), 1U);
+  for (const char* const none : {"seconds:steps/s=took (.*) s", "seconds:h=took (.*) h"}) {
+    EXPECT_EQ(read("took 0 s\ntook 1e308 h\n", {none}).findings.size(), 1U) << none;
+    EXPECT_THAT(read("took 0 s\ntook 1e308 h\n", {none}).launches, IsEmpty()) << none;
+  }
+}
+
+TEST(LogMetrics, HasNoAccuraciesWhereOneOfThemOrOfTheValuesIsNone) {
+  const std::vector<std::string> metrics{"seconds=took (.*) s", "test_accuracy=acc (.*)"};
+  const Settings settings{{"target_accuracy", "0.5"}};
+  for (const char* const log :
+       {"took nan s\nacc 0.1\ntook 3 s\nacc nan\ntook 3 s\nacc 0.6\n",
+        "took nan s\nacc 0.6\ntook 3 s\n", "took 3 s\ntook 3 s\nacc 0.6\n"}) {
+    const ImportedCase one = only_case(read(log, metrics, settings));
+    EXPECT_THAT(one.accuracies, IsEmpty()) << log;
+    EXPECT_EQ(one.row.get("epochs_to_target"), "") << log;
+  }
+}
+
+TEST(LogMetrics, SaysWhichFirstValueIsLeftOut) {
+  const ImportedFile file = read("begin\nstep 9 s\nstep 1 s\nstep 1 s\n", {"seconds=step (.*) s"},
+                                 {}, throughput_schema());
+  EXPECT_THAT(only_case(file).seconds, ElementsAre(1, 1));
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_EQ(file.findings[0].line, 2U);
+  EXPECT_THAT(file.findings[0].what, HasSubstr("9.0 times the others, is left out"));
 }
 
 TEST(LogMetrics, AsksForTheUnitOfPercents) {
@@ -134,6 +159,12 @@ TEST(LogMetrics, AsksForTheUnitOfPercents) {
   EXPECT_THAT(message,
               HasSubstr("train.log:3: test_accuracy is 20.34, and a share is from 0 to 1"));
   EXPECT_THAT(message, HasSubstr("--metric 'test_accuracy:%=...'"));
+}
+
+TEST(LogMetrics, KeepsNamesThatLookLikeNumbers) {
+  const ImportedFile file = read("model 1e3 batch 1,024\ntook 3\n",
+                                 {"seconds=took (.*)", "batch=batch (.*)", "model=model (\\S+)"});
+  EXPECT_EQ(only_case(file).row.get("model") + " " + only_case(file).row.get("batch"), "1e3 1024");
 }
 
 TEST(LogMetrics, TakesParametersThatTheLogRepeatsOnlyWhereTheyAgree) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -21,15 +20,21 @@ namespace scalebench {
 namespace {
 
 // Words of kSays.
-constexpr std::string_view kOfTime[]{"step_seconds", "mean_step_seconds", "epoch_seconds",
-                                     "images_per_s", "images_per_s_each", "images_per_s_so_far",
-                                     "run_seconds"};
-constexpr std::string_view kNoNumbers[]{"epoch", "epoch_name", "local_rank", "loss"};
+constexpr std::string_view kOfTime[]{"step_seconds",     "mean_step_seconds", "epoch_seconds",
+                                     "images_per_s",     "images_per_s_each", "images_per_s_so_far",
+                                     "run_images_per_s", "run_seconds"};
+constexpr std::string_view kNoNumbers[]{"epoch", "epoch_name", "local_rank", "loss", "resumed"};
 
 bool has_time(const Line& line) {
   return std::ranges::any_of(kOfTime,
                              [&](std::string_view says) { return said_in(line, says) != nullptr; });
 }
+
+/// Of an epoch's steps so far, as ranks print it at one of them.
+struct MeanSoFar {
+  double step = -1, sum = 0, ranks = 0;
+  double mean() const { return sum / ranks; }
+};
 
 /// One epoch while it is read.
 struct EpochSoFar {
@@ -37,7 +42,7 @@ struct EpochSoFar {
   std::size_t last_line = 0;
   double step = -1, steps = 0;
   double interval = std::numeric_limits<double>::infinity();  // between two steps that are printed
-  double mean_sum = 0, means = 0;  // of the ranks that printed it, at `step`
+  MeanSoFar first, last;
   double unit_seconds = std::nan("");
   double printed_seconds = std::nan("");
   double accuracy = std::nan("");
@@ -48,61 +53,31 @@ struct EpochSoFar {
     if (!std::isnan(printed_seconds)) return true;
     const double left = std::isfinite(interval) ? interval : 0.01 * steps;
     const bool followed = !is_last || !std::isnan(accuracy);
-    return means > 0 && steps > 0 && step + left >= steps && (followed || left < 0.05 * steps);
+    return steps > 0 && last.ranks > 0 && last.step + left >= steps &&
+           (followed || left < 0.05 * steps);
   }
   /// A printed second is half a second wrong; the same from its parts, where they agree, is not.
   double seconds() const {
-    if (std::isnan(printed_seconds)) return mean_sum / means * steps;
+    if (std::isnan(printed_seconds)) return last.mean() * steps;
     const double of_parts = unit_seconds * steps;
     return std::abs(of_parts - printed_seconds) <= 0.5 + 0.02 * printed_seconds ? of_parts
                                                                                 : printed_seconds;
   }
-};
-
-// Far above what anybody has published of one device (configs/published.csv), far below what a step
-// makes of an epoch; images of 28 x 28 are some hundred times smaller than those of ImageNet.
-constexpr double kFastestOnImagenet = 50'000;
-constexpr double kFastestOnAnything = 10'000'000;
-constexpr double kSamplesOfImagenet = 1281167;
-
-/// Throws for epochs whose ranks would train more images a second than any device can: a step that
-/// is taken for an epoch is some thousand times too fast, and looks like a result.
-void require_possible(const ImportedCase& one, const std::string& file) {
-  if (one.row.schema().file != epoch_schema().file || one.seconds.empty()) return;
-  const double seconds = median_of(one.seconds);
-  const double ranks = std::max(1.0, number_in(one.row, "ranks"));
-  const double rate = number_in(one.row, "samples") / seconds / ranks;
-  const bool imagenet = number_in(one.row, "samples") == kSamplesOfImagenet;
-  const double fastest = imagenet ? kFastestOnImagenet : kFastestOnAnything;
-  if (!(rate > fastest)) return;
-  fail<UsageError>(
-      "{}: epochs of {:g} s and {} images would be {:.0f} images/s on each rank, and no device "
-      "comes near {:.0f}; are these steps? write --bench throughput",
-      file, seconds, one.row.get("samples"), rate, fastest);
-}
-
-/// Whether the states that a log tells are those of an epoch: computing, the reduction that nothing
-/// hides (transfer), and input and evaluation, which are none where it does not tell them. Takes
-/// them out where they cannot be, and returns why; else nothing.
-std::string check_states(ImportedCase& one) {
-  constexpr std::array<const char*, 2> kMustBeThere{"compute_seconds", "transfer_seconds"};
-  constexpr std::array<const char*, 2> kMayBeThere{"input_seconds", "evaluation_seconds"};
-  double parts = 0;
-  for (const char* const state : kMustBeThere) parts += number_in(one.row, state);
-  if (one.seconds.empty() || std::isnan(parts)) return "";
-  for (const char* const state : kMayBeThere) {
-    set_where_empty(one.row, state, "0");
-    parts += number_in(one.row, state);
+  /// The mean of the steps from the first to the last that is printed; NaN: the digits do not say.
+  double seconds_between() const {
+    // Of every tenth step versions name 0, 10 and 20, or 1, 11 and 21.
+    const bool from_one = first.step > 0 && std::fmod(first.step - 1, interval) == 0;
+    const double before = from_one ? first.step : first.step + 1, others = last.step - first.step;
+    const double mean = (last.mean() * (before + others) - first.mean() * before) / others;
+    const double rounding = 0.0005 * (2 * before + others) / others;
+    return rounding <= 0.05 * mean ? mean : std::nan("");
   }
-  const double mean = summarise(one.seconds).mean;
-  constexpr double kRounding = 0.01;  // of what a log prints
-  if (parts <= (1 + kRounding) * mean) return "";
-  for (const char* const state : kMustBeThere) one.row.set(state, "");
-  return fmt::format("the parts of an epoch sum to {:g} s, and it takes {:g} s", parts, mean);
-}
+};
 
 /// The case takes the accuracies of its epochs where each has one, and when its target was reached.
 void add_accuracies(ImportedCase& one, const std::vector<double>& accuracies) {
+  if (!accuracies.empty()) one.row.set("test_accuracy", accuracies.back());
+  if (accuracies.size() != one.seconds.size()) return;
   const double target = number_in(one.row, "target_accuracy");
   const auto reached =
       std::ranges::find_if(accuracies, [&](double accuracy) { return accuracy >= target; });
@@ -110,7 +85,7 @@ void add_accuracies(ImportedCase& one, const std::vector<double>& accuracies) {
     const auto epoch = reached - accuracies.begin() + 1;
     set_where_empty(one.row, "epochs_to_target", std::to_string(epoch));
   }
-  if (accuracies.size() == one.seconds.size()) one.accuracies = accuracies;
+  one.accuracies = accuracies;
 }
 
 class LogReader {
@@ -163,7 +138,7 @@ class LogReader {
     text_ = line.text;
     line_ = read_line(preset_, line);
     if (line_.empty()) return;
-    if (text("epoch")) enter(std::string(*text("epoch")));
+    if (text("epoch")) enter(std::string(*text("epoch")), line.number);
     if (text("epoch_name")) names_.emplace(*text("epoch_name"));
     if (text("local_rank")) local_ranks_.emplace(*text("local_rank"));
     for (const Said& said : line_) take_word(said, line.number);
@@ -171,8 +146,23 @@ class LogReader {
     if (epoch_ != nullptr) take_epoch(line.number);
     if (number("run_seconds") > 0 && number("run_epochs") > 0) {
       ends_.emplace(number("run_seconds"), number("run_epochs"));
+      if (ends_.size() > 1) refuse_second(line.number);
+    }
+    if (const double rate = number("run_images_per_s"); rate > 0) {
+      if (std::abs(rate_so_far_ / rate - 1) > 0.02) refuse_second(line.number);  // no other rank's
+      rate_so_far_ = rate;
+    }
+    if (text("resumed")) {
+      fail<UsageError>("{}:{}: a resumed training: its time is of fewer epochs than it names",
+                       file_, line.number);
     }
     take_step();
+  }
+
+  /// Whose lines may be printed once more by another rank.
+  void refuse_second(std::size_t line) const {
+    if (local_ranks_.size() > 1) return;
+    fail<UsageError>("{}:{}: a second training is in it; give each a file of its own", file_, line);
   }
 
   void take_word(const Said& said, std::size_t line) {
@@ -181,21 +171,27 @@ class LogReader {
     if (std::ranges::count(kNoNumbers, says) > 0) return;
     if (said.pattern->is_fact) {
       const std::optional<double> number = number_in_line(said.text, "");
-      const std::string value =
-          number ? fmt::format("{}", *number * said.pattern->factor) : std::string(said.text);
+      const bool is_written_anew = number && (is_count_column(says) || said.pattern->factor != 1);
+      const std::string value = is_written_anew ? fmt::format("{}", *number * said.pattern->factor)
+                                                : std::string(said.text);
       require_value(fmt::format("{}:{}", file_, line), says, value);
       return note(says, value, line);
     }
     const double number = number_of(said);
-    if (std::isnan(number)) return find(line, no_number(says, said.text));
-    const bool is_none = carries_values(schema_, says) && number <= 0;
-    if (is_none) return find(line, fmt::format("{} is {}", says, said.text));
-    if (says == "accuracy" && (number < 0 || number > 1)) {
+    const bool is_value = carries_values(schema_, says);
+    const bool is_share = says != "accuracy" || (number >= 0 && number <= 1);
+    if (!std::isfinite(number) || (is_value && number <= 0) || (!is_share && !is_own())) {
+      are_pairs_ &= !is_value && says != "accuracy";
+      return find(line, std::isnan(number) ? no_number(says, said.text)
+                                           : fmt::format("{} is {}", says, said.text));
+    }
+    if (!is_share) {
       fail<UsageError>(
           "{}:{}: test_accuracy is {}, and a share is from 0 to 1; for percent write --metric "
           "'test_accuracy:%=...'",
           file_, line, number);
     }
+    if (is_value && start_line_ == 0) start_line_ = line;
     found.push_back(number);
     if (says == "seconds") values_.push_back(number);
     if (says == "accuracy") accuracies_.push_back(number);
@@ -208,11 +204,12 @@ class LogReader {
   }
 
   /// Lines of several processes may be out of order by one epoch.
-  void enter(const std::string& name) {
+  void enter(const std::string& name, std::size_t line) {
     for (std::size_t back = 1; back <= std::min(std::size_t{2}, epochs_.size()); ++back) {
       epoch_ = &epochs_[epochs_.size() - back];
       if (epoch_->name == name) return;
     }
+    if (!names_.emplace(name).second) refuse_second(line);
     epoch_ = &epochs_.emplace_back();
     epoch_->name = name;
   }
@@ -221,6 +218,8 @@ class LogReader {
     EpochSoFar& epoch = *epoch_;
     const double step = number("step"), steps = number("steps");
     const bool at_end = std::isnan(step) || step == steps;
+    const bool begins = text("epoch") && !(step > epoch.first.step || step >= epoch.step);
+    if (begins && epoch.whole(/*is_last=*/false)) refuse_second(line);
     if (text("epoch_seconds")) {
       // A second bar is that of an evaluation, one without a loss that of a prediction, which may
       // stand before the epoch's own; and one before the end will be overwritten.
@@ -234,11 +233,15 @@ class LogReader {
     if (step > epoch.step) {
       if (epoch.step >= 0) epoch.interval = std::min(epoch.interval, step - epoch.step);
       epoch.step = step;
-      epoch.mean_sum = epoch.means = 0;
     }
-    if (const double mean = number("mean_step_seconds"); mean > 0 && step == epoch.step) {
-      epoch.mean_sum += mean;
-      epoch.means += 1;
+    if (const double mean = number("mean_step_seconds"); mean > 0) {
+      if (epoch.first.step < 0) epoch.first.step = step;
+      if (step > epoch.last.step) epoch.last = {step};
+      for (MeanSoFar* const at : {&epoch.first, &epoch.last}) {
+        if (at->step != step) continue;
+        at->sum += mean;
+        at->ranks += 1;
+      }
     }
     if (const double accuracy = number("accuracy"); !std::isnan(accuracy)) {
       epoch.accuracy = accuracy;
@@ -281,47 +284,60 @@ class LogReader {
   void set_values(ImportedCase& one) {
     ResultRow& row = one.row;
     if (!is_epoch_) {
+      bool has_means = false;
       for (const EpochSoFar& epoch : epochs_) {
-        if (epoch.means > 0) values_.push_back(epoch.mean_sum / epoch.means);
+        if (epoch.last.ranks == 0) continue;
+        has_means = true;
+        const double seconds = epoch.seconds_between();
+        if (seconds > 0) {
+          values_.push_back(seconds);
+        } else {
+          find(epoch.last_line,
+               fmt::format("{} of epoch {} is printed: no mean between two",
+                           epoch.first.step == epoch.last.step ? "one step" : "too little",
+                           epoch.name));
+        }
       }
+      if (has_means && values_.empty()) return;
       set_steps(one);
       return leave_out_start(one);
-    }
-    take_end(row);
-    const std::vector<double> accuracies = epochs_.empty() ? accuracies_ : add_whole_epochs(one);
-    if (epochs_.empty()) {
-      set_steps(one);
-    } else if (!accuracies.empty()) {
-      const bool printed = std::ranges::any_of(
-          epochs_, [](const EpochSoFar& epoch) { return !std::isnan(epoch.printed_seconds); });
-      if (!printed) row.set("note", "mean step x steps of an epoch, without evaluation");
-    }
-    add_accuracies(one, accuracies);
-    if (!accuracies.empty()) row.set("test_accuracy", accuracies.back());
-  }
-
-  /// A training's time over its epochs, where the log has it once, at its end.
-  void take_end(ResultRow& row) {
-    if (ends_.size() > 1) {
-      fail<UsageError>("{}: {} trainings end in it; give each a file of its own", file_,
-                       ends_.size());
     }
     for (const auto& [seconds, epochs] : ends_) {
       values_.push_back(seconds / epochs);
       row.set("note", fmt::format("mean of {:g} epochs, with what lies between them", epochs));
     }
+    std::vector<double> accuracies = epochs_.empty() ? accuracies_ : add_whole_epochs(one);
+    if (epochs_.empty()) {
+      set_steps(one);
+    } else if (!accuracies.empty()) {
+      compare_images(row, epochs_.back().steps);
+      const bool printed = std::ranges::any_of(
+          epochs_, [](const EpochSoFar& epoch) { return !std::isnan(epoch.printed_seconds); });
+      if (!printed) row.set("note", "mean step x steps of an epoch, without evaluation");
+    }
+    if (!are_pairs_) accuracies.clear();  // nobody knows of which epoch each is
+    add_accuracies(one, accuracies);
+  }
+
+  /// Steps times images of a step are the images of an epoch, but for the last step.
+  void compare_images(const ResultRow& row, double steps) {
+    const double samples = number_in(row, "samples"), batch = number_in(row, "global_batch");
+    const double all = steps * batch;
+    if (steps == samples || !(all > 0 && std::abs(all - samples) > batch + 0.01 * samples)) return;
+    find(0, fmt::format("{} steps of {} images are {}, and samples is {}", steps, batch, all,
+                        samples));
   }
 
   /// A first step that compiles, or waits for its data, is none of those that follow.
-  static void leave_out_start(ImportedCase& one) {
+  void leave_out_start(ImportedCase& one) {
     constexpr double kMuchLonger = 3;
     if (one.seconds.size() < 2) return;
-    const double first = one.seconds.front();
-    const double others = median_of({one.seconds.begin() + 1, one.seconds.end()});
-    if (first <= kMuchLonger * others) return;
+    const double times =
+        one.seconds.front() / median_of({one.seconds.begin() + 1, one.seconds.end()});
+    if (!(times > kMuchLonger)) return;
     one.seconds.erase(one.seconds.begin());
-    one.row.add_note(
-        fmt::format("the first value, {:.1f} times the others, is left out", first / others));
+    one.row.add_note(fmt::format("the first value, {:.1f} times the others, is left out", times));
+    if (is_own()) find(start_line_, one.row.get("note"));
   }
 
   /// More epochs than the log names are no epochs.
@@ -396,24 +412,20 @@ class LogReader {
   std::vector<double> rates_of_all(const ResultRow& row) const {
     if (!rates_.empty()) return rates_;
     if (rates_each_.empty()) {
-      const bool counts_images = !says("steps_per_s") || found_.contains(says("steps_per_s"));
+      const bool counts_images = std::ranges::none_of(preset_.patterns, [&](const Pattern& one) {
+        return one.says == "steps_per_s" && !found_.contains(&one);
+      });
       if (counts_images) return {rate_so_far_};
       fail<UsageError>(
-          "{}: samples a second stand without steps a second: a version of {} that counts steps "
-          "there; its epochs are read without --bench throughput",
-          file_, preset_.reads);
+          "{}: samples a second stand without steps a second: a version of {} counts steps there{}",
+          file_, preset_.reads,
+          is_epoch_ ? "" : "; its epochs are read without --bench throughput");
     }
     const double ranks = number_in(row, "ranks");
     if (!(ranks > 0)) fail<UsageError>("{}: ranks is not in it; add --set ranks=...", file_);
     std::vector<double> rates = rates_each_;
     for (double& rate : rates) rate *= ranks;
     return rates;
-  }
-
-  /// Null: the preset has no such word.
-  const Pattern* says(std::string_view word) const {
-    const auto found = std::ranges::find(preset_.patterns, word, &Pattern::says);
-    return found == preset_.patterns.end() ? nullptr : &*found;
   }
 
   bool has_rates() const { return !rates_.empty() || !rates_each_.empty() || rate_so_far_ > 0; }
@@ -452,10 +464,12 @@ class LogReader {
   Line line_;
   std::string_view text_;  // of that line
   bool any_time_ = false;
-  std::map<const Pattern*, std::vector<double>> found_;    // in our units
+  bool are_pairs_ = true;                                // values and accuracies: none was left out
+  std::size_t start_line_ = 0;                           // of the first value
+  std::map<const Pattern*, std::vector<double>> found_;  // in our units
   std::map<std::string, std::string, std::less<>> facts_;  // by column
   std::set<std::string> conflicts_;                        // columns of which it says two things
-  std::set<std::string> local_ranks_, names_;              // the names of epochs, by --metric
+  std::set<std::string> local_ranks_, names_;              // the names of epochs
   std::deque<EpochSoFar> epochs_;
   EpochSoFar* epoch_ = nullptr;
   std::set<std::pair<double, double>> ends_;  // of trainings: seconds and epochs

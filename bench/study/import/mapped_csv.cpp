@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "bench/record/csv.hpp"
@@ -227,13 +228,15 @@ class MappedCsv {
     complete_training(one.row);
     const std::string& text = table_.text(row, carrier->theirs);
     const std::optional<double> number = decimal_of(text);
-    if (!number || *number <= 0) {
+    const double value = number.value_or(0) * carrier->factor;
+    if (!(value > 0) || std::isinf(value)) {
       const std::string why = number ? fmt::format("{} is '{}'", carrier->theirs, text)
                                      : no_number(carrier->theirs, text);
       return result_.findings.push_back({table_.line(row), why});
     }
-    const double factor = carrier->factor * (carrier->each ? number_in(one.row, "ranks") : 1);
-    one.seconds = {seconds_behind(place, one.row, carrier->ours, *number * factor)};
+    const double ranks = carrier->each ? number_in(one.row, "ranks") : 1;
+    one.seconds = {seconds_behind(place, one.row, carrier->ours, value * ranks)};
+    require_possible(one, place);
     launch_of(launch).cases.push_back(one);
   }
 

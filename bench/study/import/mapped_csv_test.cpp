@@ -120,6 +120,15 @@ TEST_F(MappedCsvTest, SaysWhyARateGivesNoTime) {
               EndsWith("without batch (images of one rank in one step) and ranks; add --set"));
 }
 
+TEST_F(MappedCsvTest, RefusesEpochsThatNoDeviceCouldTrain) {
+  const std::string map =
+      "bench = \"epoch\"\n[columns]\nseconds = { column = \"t\", unit = \"h\" }\ndataset = \"d\"\n";
+  EXPECT_THAT(refusal("t,d\n0.00001,imagenet\n", map),
+              testing::AllOf(HasSubstr("a.csv:2: epochs of 0.036 s and 1281167 images"),
+                             HasSubstr("or bench = \"throughput\" in a map")));
+  EXPECT_EQ(read("t,d\n1e308,imagenet\n", map).findings.at(0).line, 2U);
+}
+
 TEST_F(MappedCsvTest, KeepsNamesThatAreMeantToHarm) {
   const ImportedFile file =
       read(kHeader + "allreduce,'=cmd|' /C calc'!A0,4,1,2,a\n" +

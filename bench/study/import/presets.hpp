@@ -17,8 +17,8 @@ namespace scalebench {
 /// What a line can say; configs/presets.toml explains each. The last are facts.
 inline constexpr std::string_view kSays =
     "epoch step steps step_seconds mean_step_seconds epoch_seconds unit_seconds images_per_s "
-    "images_per_s_each images_per_s_so_far steps_per_s run_seconds run_epochs accuracy loss "
-    "local_rank model ranks batch global_batch samples";
+    "images_per_s_each images_per_s_so_far run_images_per_s steps_per_s run_seconds run_epochs "
+    "resumed accuracy loss local_rank model ranks batch global_batch samples";
 inline constexpr std::string_view kFacts = kSays.substr(kSays.find("model"));
 
 struct Pattern {

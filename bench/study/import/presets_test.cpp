@@ -72,6 +72,13 @@ TEST(PytorchImagenet, ReadsTheAccuracyWithEachOfItsSpaces) {
   }
 }
 
+TEST(PytorchImagenet, HasNoAccuracyAboveOne) {
+  const ImportedFile file = read("pytorch-imagenet", kPytorch + " * Acc@1 2034.0 Acc@5 1.0\n");
+  EXPECT_EQ(file.findings.at(0).what, "accuracy is 2034.0");
+  EXPECT_EQ(only_case(file).row.get("test_accuracy"), "");
+  EXPECT_EQ(only_case(file).seconds.size(), 2U);
+}
+
 TEST(PytorchImagenet, CountsProcessesAndNotTheirLines) {
   // "Use GPU" as in https://github.com/pytorch/examples/pull/890; every process prints each line.
   std::string log = "Use GPU: 1 for training\nUse GPU: 0 for training\n";
@@ -92,6 +99,10 @@ TEST(PytorchImagenet, CountsProcessesAndNotTheirLines) {
   // A log of one host of two.
   EXPECT_EQ(only_case(read("pytorch-imagenet", log, {{"ranks", "4"}})).row.get("ranks"), "4");
   EXPECT_THAT(refusal("pytorch-imagenet", log, {{"ranks", "3"}}), HasSubstr("is of 2 ranks"));
+  const ImportedFile wrong =
+      read("pytorch-imagenet", log, {{"dataset", "imagenet"}, {"global_batch", "64"}});
+  EXPECT_EQ(wrong.findings.at(0).what,
+            "5005 steps of 64 images are 320320, and samples is 1281167");
 }
 
 TEST(PytorchImagenet, HasNoEpochWhereNoneIsWholeButItsSteps) {
@@ -103,8 +114,56 @@ TEST(PytorchImagenet, HasNoEpochWhereNoneIsWholeButItsSteps) {
   }
   const ImportedCase steps = only_case(read(
       "pytorch-imagenet", kPytorchLater, {{"ranks", "1"}, {"batch", "900"}}, throughput_schema()));
-  EXPECT_THAT(steps.seconds, ElementsAre(4.022)) << "the mean of the steps, not of those printed";
+  EXPECT_THAT(steps.seconds, ElementsAre(DoubleNear((4.022 * 21 - 60) / 20, 1e-9)))
+      << "what lies between the two that are printed; this version counts from 1";
   EXPECT_EQ(steps.row.get("model"), "mobilenet_v3_small");
+}
+
+TEST(PytorchImagenet, HasTheStepsBetweenTheFirstAndTheLastThatArePrinted) {
+  const Settings settings{{"ranks", "1"}, {"batch", "64"}};
+  const ImportedFile file = read("pytorch-imagenet", kPytorch, settings, throughput_schema());
+  EXPECT_THAT(only_case(file).seconds,
+              ElementsAre(DoubleNear((2.174 * 196 - 2.189 * 151) / 45, 1e-9),
+                          DoubleNear((2.175 * 196 - 37.476) / 195, 1e-9),
+                          DoubleNear((2.312 * 101 - 39.077) / 100, 1e-9)));
+  EXPECT_THAT(file.findings, IsEmpty());
+  const std::string one = kPytorch.substr(0, kPytorch.find("Epoch: [3][50"));
+  const ImportedFile cut = read("pytorch-imagenet", one, settings, throughput_schema());
+  EXPECT_EQ(only_case(cut).seconds.size(), 1U);
+  EXPECT_EQ(cut.findings.at(0).what, "one step of epoch 3 is printed: no mean between two");
+  EXPECT_EQ(cut.findings[0].line, 3U);
+  const ImportedFile none =
+      read("pytorch-imagenet", one.substr(one.find("Epoch: [3]")), settings, throughput_schema());
+  EXPECT_THAT(none.launches, IsEmpty());
+  EXPECT_EQ(none.findings.size(), 1U);
+  // Made: 20000 steps of a mean to the millisecond say nothing of ten.
+  EXPECT_EQ(
+      read("pytorch-imagenet",
+           "Epoch: [0][20000/20019] Time 0.8 (0.634)\nEpoch: [0][20010/20019] Time 0.5 (0.634)\n",
+           settings, throughput_schema())
+          .findings.at(0)
+          .what,
+      "too little of epoch 0 is printed: no mean between two");
+}
+
+TEST(Presets, RefuseTwoTrainingsInOneLog) {
+  const std::string epoch = kPytorch.substr(0, kPytorch.find("Epoch: [3]"));
+  for (const auto& [preset, log, line] :
+       {std::tuple("pytorch-imagenet", epoch + epoch, 3),
+        {"pytorch-imagenet", kPytorch + kPytorch, 9},
+        {"keras", kKerasSamples + kKerasSamples, 0},
+        {"keras", kKerasEarly + kKerasEarly, 0},
+        {"horovod", kTfCnnBenchmarks + "total images/sec: 97.40\n", 0}}) {
+    EXPECT_THAT(refusal(preset, log, {{"samples", "9"}}),
+                AllOf(HasSubstr(line > 0 ? fmt::format("train.log:{}: ", line) : ""),
+                      HasSubstr("a second training is in it; give each a file of its own")))
+        << preset;
+  }
+  EXPECT_EQ(only_case(read("horovod", kTfCnnBenchmarks + "total images/sec: 204.74\n",
+                           {{"samples", "1281167"}}))
+                .seconds.size(),
+            1U)
+      << "of another rank";
 }
 
 TEST(Timm, TakesTheLastOfARunningMean) {
@@ -133,7 +192,10 @@ TEST(HuggingFace, HasTheEpochsOfATrainingAtItsEnd) {
               kHuggingFaceLog + "{'train_runtime': 900.5, 'train_samples_per_second': 66.6, "
                                 "'train_steps_per_second': 1.0, 'epoch': 3.0}\n",
               settings),
-      HasSubstr("2 trainings end in it; give each a file of its own"));
+      HasSubstr("a second training is in it; give each a file of its own"));
+  EXPECT_THAT(
+      refusal("huggingface", "  Continuing training from epoch 2\n" + kHuggingFaceLog, settings),
+      HasSubstr("train.log:1: a resumed training"));
 }
 
 TEST(HuggingFace, BeforeVersionFourPointSevenCountsSteps) {
@@ -142,7 +204,9 @@ TEST(HuggingFace, BeforeVersionFourPointSevenCountsSteps) {
   const Settings settings{{"ranks", "1"}, {"model", "m"}, {"batch", "4"}};
   EXPECT_THAT(only_case(read("huggingface", log, settings)).seconds, ElementsAre(31.2902));
   EXPECT_THAT(refusal("huggingface", log, settings, throughput_schema()),
-              HasSubstr("samples a second stand without steps a second"));
+              HasSubstr("its epochs are read without --bench throughput"));
+  EXPECT_THAT(refusal("huggingface", "{'train_samples_per_second': 7.99}\n", {{"samples", "9"}}),
+              testing::EndsWith("counts steps there"));
 }
 
 TEST(Torchtitan, HasThousandsWithCommasAndAStepOnce) {
