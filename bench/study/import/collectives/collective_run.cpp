@@ -46,15 +46,29 @@ bool CollectiveRun::add_device(int rank, int group, std::string_view host,
                                std::string_view address) {
   if (devices.empty()) first_group = group;
   if (!devices.emplace(group, rank).second) return false;
-  const std::string card = fmt::format("{} of {}", address, host);
-  const auto [first, is_new] = rank_on.emplace(card, rank);
   // Older ones print the bus alone, which is that of several cards where these are in domains.
   const bool is_whole = address.find(':') != std::string_view::npos;
-  if (!is_new && is_whole && group == first_group && shared_card.empty()) {
-    shared_card = fmt::format("ranks {} and {} are on one card, {}", first->second, rank, card);
+  if (is_whole && group == first_group) {
+    cards[std::string(host)][std::string(address)].push_back(rank);
   }
   if (!host.empty() && group == first_group) hosts.emplace(host);
   return true;
+}
+
+std::string CollectiveRun::shared_card() const {
+  for (const auto& [host, ranks_on] : cards) {
+    const std::size_t each = ranks_on.begin()->second.size();
+    // Several hosts to which somebody has given one name, each with all its cards.
+    const bool repeats = ranks_on.size() > 1 && std::ranges::all_of(ranks_on, [&](const auto& one) {
+                           return one.second.size() == each;
+                         });
+    for (const auto& [address, ranks] : ranks_on) {
+      if (repeats || ranks.size() < 2) continue;
+      return fmt::format("ranks {} and {} are on one card, {} of {}", ranks[0], ranks[1], address,
+                         host);
+    }
+  }
+  return "";
 }
 
 void CollectiveRun::end(const std::string& file, const Settings& settings,
@@ -79,8 +93,9 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
   TableHints of_table = hints;
   of_table.is_allreduce = !program.empty() || !setting(settings, "ranks").empty();
   of_table.ranks = known ? known : read_number<int>(setting(settings, "ranks"));
-  const ReadTable table = read_table(rows, of_table, file);
+  const ReadTable table = read_table(rows, of_table);
   std::ranges::copy(table.findings, std::back_inserter(result.findings));
+  std::ranges::copy(table.questions, std::back_inserter(result.questions));
   if (table.results.empty()) return;
   const bool says_no_place = fails_at > 0 && !table.results.front().counts_wrong;
   ImportedLaunch launch{{}, command};
@@ -110,7 +125,7 @@ void CollectiveRun::end(const std::string& file, const Settings& settings,
     find(one.row->line, fmt::format("{}: {}: the time counts for nothing", one.placement, wrong));
   }
   if (says_no_place) find(fails_at, launch.cases.front().row.get("note"));
-  if (!shared_card.empty()) find(0, shared_card);
+  if (const std::string shared = shared_card(); !shared.empty()) find(0, shared);
   if (!ended) {
     find(rows.back().line,
          "the output ends here, without 'Out of bounds values' and 'Avg bus bandwidth': it is cut, "

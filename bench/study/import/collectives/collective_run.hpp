@@ -22,8 +22,8 @@ struct CollectiveRun {
   bool graph = false;
   std::set<std::pair<int, int>> devices = {};  // that are listed: group, rank
   std::set<std::string> hosts = {};            // of the first group
-  std::map<std::string, int> rank_on = {};     // by host and address of the card
-  std::string shared_card = {};                // two ranks on one; empty: none
+  std::map<std::string, std::map<std::string, std::vector<int>>> cards =
+      {};  // host, address: ranks
   int first_group = 0;
   bool is_never_cut = false;  // the list of devices: nobody posts a part of it
   bool are_several = false;   // runs of one rank each, side by side
@@ -39,6 +39,8 @@ struct CollectiveRun {
   /// One of the list; `address`: of its card on the host. False: this rank of its group was there
   /// already.
   bool add_device(int rank, int group, std::string_view host, std::string_view address);
+  /// Of which two ranks are on one; empty: none are.
+  std::string shared_card() const;
   /// Adds the launch, and what speaks against parts of it.
   void end(const std::string& file, const Settings& settings, ImportedFile& result) const;
 };

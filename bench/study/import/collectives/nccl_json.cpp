@@ -71,6 +71,9 @@ void read_result(const json& result, std::size_t number, CollectiveRun& run) {
                  member_text(result, "type"),
                  member_text(result, "redop"),
                  {}};
+  for (const std::string_view root : words_of(member_text(result, "root"))) {
+    row.cells.emplace_back(root);
+  }
   for (const std::string placement : {"out_of_place", "in_place"}) {
     const json& body = member(result, placement.c_str());
     if (body.is_null()) continue;  // of a replayed trace

@@ -73,6 +73,17 @@ TEST(NcclTestsJson, HasTheRanksOfItsNumbersWhateverItSaysOfProcesses) {
   EXPECT_EQ(only_case(file).row.get("ranks"), "4") << "by the numbers";
 }
 
+TEST(NcclTestsJson, TakesNoOtherCollectiveOfTwoForAnAllreduce) {
+  const std::string two =
+      with(with(with(kJson, R"("rank":2)", R"("rank":1)"), "7.740472", "5.160315"),
+           R"("args":["./all_reduce_perf","-g","2","-J","x.json"],)", "");
+  const std::string of_two = with(two, R"("ngpus":2)", R"("ngpus":1)");
+  EXPECT_EQ(only_case(read(of_two)).row.get("ranks"), "2");
+  EXPECT_THAT(refusal(with(of_two, "0.000000", "null")), HasSubstr("add --set ranks=2 if it is"));
+  EXPECT_THAT(read(with(of_two, "    -1", "     0")).findings.at(0).what,
+              HasSubstr("its root is 0"));
+}
+
 TEST(NcclTestsJson, RefusesWhatItIsNot) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_THAT(refusal("{\"version\":1,\"args\":" + deep + "}"), HasSubstr("nested more than 100"));

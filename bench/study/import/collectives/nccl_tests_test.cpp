@@ -201,6 +201,24 @@ TEST(NcclTests, TakesNoSendrecvOfTwoForAnAllreduce) {
   EXPECT_THAT(refusal(head + of_two("N/A", "N/A")), HasSubstr("add --set ranks=2 if it is"));
   EXPECT_EQ(read(head + of_two("N/A", "N/A"), {{"ranks", "2"}}).launches.size(), 1U);
   EXPECT_EQ(read("./all_reduce_perf -c 0\n" + head + of_two("N/A", "N/A")).launches.size(), 1U);
+  for (const char* const row :
+       {"1048576 262144 float sum 203.2 5.16 5.16 N/A 207.2 5.06 5.06 N/A\n",
+        "1048576 262144 203.2 5.16 5.16\n"}) {
+    const std::string table = devices[0] + "\n" + devices[1] + "\n" + row;
+    EXPECT_THAT(refusal(table), HasSubstr("add --set ranks=2 if it is")) << "without a root";
+    EXPECT_EQ(read(table, {{"ranks", "2"}}).launches.size(), 1U);
+  }
+}
+
+TEST(NcclTests, AsksOnlyWhereNoRunOfTheFileIsClear) {
+  const std::string unclear =
+      kHead + "8  2  float  sum  -1  54.18  0.00  0.00  0  54.18  0.00  0.00  0\n" + kFoot;
+  const ImportedFile file = read(unclear + kMethod + kDevices + kHead + kMiB);
+  EXPECT_EQ(file.launches.size(), 1U);
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_EQ(file.findings[0].line, 5U);
+  EXPECT_THAT(file.findings[0].what, HasSubstr("ranks fit its numbers; add --set ranks=N"));
+  EXPECT_THAT(refusal(unclear), HasSubstr("run.log:5: no list of devices"));
 }
 
 TEST(NcclTests, TakesOneHalfForThePlacementThatTheHeadNamesFirst) {
@@ -225,6 +243,10 @@ TEST(NcclTests, SaysThatTwoRanksAreOnOneCard) {
   const std::string shared = with(kDevices, "[0000:05:00]", "[0000:04:00]");
   EXPECT_EQ(read(kMethod + shared + kHead + kMiB).findings.at(0).what,
             "ranks 2 and 3 are on one card, [0000:04:00] of node-gq73");
+  // Two hosts to which somebody has given one name.
+  std::string renamed = kDevices;
+  for (int i = 0; i < 2; ++i) renamed = with(renamed, "node-gq73", "node-235z");
+  EXPECT_THAT(read(kMethod + renamed + kHead + kMiB).findings, IsEmpty());
 }
 
 TEST(NcclTests, PassesOverUnitsWhereItSaysWhichLineIsNone) {

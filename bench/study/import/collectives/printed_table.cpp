@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "bench/record/columns.hpp"
-#include "kernels/error.hpp"
 #include "kernels/read_number.hpp"
 
 namespace scalebench {
@@ -276,20 +275,23 @@ std::string several_ranks(const Reading& reading) {
                      fmt::join(all, ", "));
 }
 
-/// 0, with a finding, where the table is of no allreduce.
-int ranks_of(const Reading& reading, const TableHints& hints, const std::string& file,
-             std::vector<Remark>& findings) {
+/// 0, with a finding, where the table is of no allreduce, or with a question where it could be.
+int ranks_of(const Reading& reading, const TableHints& hints, ReadTable& table) {
   const Factors factors(reading);
   const PrintedRow& row = *factors.clearest().row;
   const auto refuse = [&](const std::string& why) {
-    findings.push_back({row.line, why + "; the table is left out"});
+    table.findings.push_back({row.line, why + "; the table is left out"});
+    return 0;
+  };
+  const auto ask = [&](std::string what) {
+    table.questions.push_back({row.line, std::move(what)});
     return 0;
   };
   if (const std::string why = no_allreduce(row, reading.layout); !why.empty()) return refuse(why);
   // Of two ranks a sendrecv has the same factor; that its results were checked tells them apart.
   const Place& first = reading.layout.front();
   const bool is_checked = first.wrong && row.cells[*first.wrong] != "N/A";
-  const bool could_be_other = hints.ranks == 2 && first.time == 1 && !is_checked;
+  const bool could_be_other = hints.ranks == 2 && !is_checked;
   if (hints.ranks && (hints.is_allreduce || !could_be_other) &&
       factors.fits(allreduce_factor(*hints.ranks))) {
     return *hints.ranks;
@@ -298,24 +300,24 @@ int ranks_of(const Reading& reading, const TableHints& hints, const std::string&
   const std::string other = other_collective(factors, hints.ranks);
   const bool is_one = found.size() == 1 && other.empty();
   if (is_one && hints.ranks) {
-    findings.push_back({row.line, fmt::format("{} ranks are known, and busbw/algbw is that of {}, "
-                                              "which are taken",
-                                              *hints.ranks, found[0])});
+    table.findings.push_back(
+        {row.line, fmt::format("{} ranks are known, and busbw/algbw is that of {}, "
+                               "which are taken",
+                               *hints.ranks, found[0])});
   }
   if (is_one || (hints.is_allreduce && found.size() == 1 && !hints.ranks)) return found[0];
   if (const std::string several = several_ranks(reading); !several.empty()) return refuse(several);
   if (!hints.is_allreduce && hints.ranks.value_or(2) == 2 && found == std::vector<int>{2}) {
-    fail<UsageError>(
-        "{}:{}: an allreduce of 2 ranks, or a broadcast or sendrecv of any; add --set "
-        "ranks=2 if it is the first",
-        file, row.line);
+    return ask(
+        "an allreduce of 2 ranks, or a broadcast or sendrecv of any; add --set ranks=2 if it is "
+        "the "
+        "first");
   }
   if (!other.empty()) return refuse(other);
   if (found.size() > 1 && !hints.ranks) {
-    fail<UsageError>(
-        "{}:{}: no list of devices, and {} to {} ranks fit its numbers; add --set "
-        "ranks=N",
-        file, row.line, found.front(), found.back());
+    return ask(
+        fmt::format("no list of devices, and {} to {} ranks fit its numbers; add --set ranks=N",
+                    found.front(), found.back()));
   }
   const std::string of = hints.ranks ? fmt::format(" of {} ranks", *hints.ranks) : "";
   return refuse(fmt::format("busbw/algbw is {:.3f}, as of no collective{}", factors.seen(), of));
@@ -382,8 +384,7 @@ std::optional<PrintedRow> row_in(const ForeignLine& line) {
   return std::nullopt;
 }
 
-ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hints,
-                     const std::string& file) {
+ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hints) {
   ReadTable table;
   const std::vector<const PrintedRow*> whole = whole_rows(rows, table.findings);
   if (whole.empty()) return table;
@@ -397,7 +398,7 @@ ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hint
                                      whole.front()->bytes, fmt::join(whole.front()->cells, " ")));
     return table;
   }
-  table.ranks = ranks_of(reading, hints, file, table.findings);
+  table.ranks = ranks_of(reading, hints, table);
   if (table.ranks == 0) return table;
   std::map<const PrintedRow*, std::array<const Printed*, 2>> printed;
   for (const Printed& one : reading.numbers) printed[one.row].at(one.place) = &one;

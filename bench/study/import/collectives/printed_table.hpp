@@ -54,11 +54,10 @@ struct ReadTable {
   int ranks = 0;
   std::vector<PrintedResult> results;  // of an allreduce
   std::vector<Remark> findings;        // rows and tables that are left out, and why
+  std::vector<Remark> questions;       // of a table that could be of several numbers of ranks
 };
 
-/// `rows`: at least one; they outlive the answer. Throws UsageError, beginning with `file`, where
-/// several numbers of ranks fit and none is known.
-ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hints,
-                     const std::string& file);
+/// `rows`: at least one; they outlive the answer.
+ReadTable read_table(const std::vector<PrintedRow>& rows, const TableHints& hints);
 
 }  // namespace scalebench

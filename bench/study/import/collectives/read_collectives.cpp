@@ -121,7 +121,7 @@ class LatencyTable {
     if (words.end() - begin < 2 || is_other_) return false;
     if (is_cut) return find(line, "the output ends within this line: it is left out");
     const std::string_view bytes = size_in(*begin);
-    if (!is_count(bytes)) return find(line, "size 0: nothing is moved");
+    if (!is_count(bytes)) return true;  // size 0: nothing is moved
     const Words cells(begin + 1, words.end());
     // OSU prints the average alone; with -f minimum, maximum and iterations; and three percentiles
     // behind either. Intel's benchmarks print repetitions, minimum, maximum and average.
@@ -217,7 +217,8 @@ class Reader {
     end_run();
     latency_.end();
     if (!gpus_.empty()) result_.key["gpus"] = Fact::of(gpus_);
-    if (!result_.launches.empty() || !result_.findings.empty()) return;
+    const bool is_of_use = !result_.launches.empty() || !result_.findings.empty();
+    if (is_of_use || !result_.questions.empty()) return;
     if (nearest_.line == 0) {
       result_.findings.push_back(
           {0,
@@ -319,14 +320,7 @@ class Reader {
   Remark behind_;   // and the first behind it that was not
 };
 
-}  // namespace
-
-ImportedFile read_collectives(std::string_view text, const std::string& file,
-                              const Settings& settings) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
-  if (begin != std::string_view::npos && text[begin] == '{') {
-    return read_nccl_json(text, file, settings);
-  }
+ImportedFile read_text(std::string_view text, const std::string& file, const Settings& settings) {
   ImportedFile result;
   Reader reader(file, settings, result);
   // What a copy or a full disk cut off within its last number is another number.
@@ -335,6 +329,21 @@ ImportedFile read_collectives(std::string_view text, const std::string& file,
     reader.line(line, whole < text.size() && line.text.data() >= text.data() + whole);
   }
   reader.end();
+  return result;
+}
+
+}  // namespace
+
+ImportedFile read_collectives(std::string_view text, const std::string& file,
+                              const Settings& settings) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  const bool is_json = begin != std::string_view::npos && text[begin] == '{';
+  ImportedFile result =
+      is_json ? read_nccl_json(text, file, settings) : read_text(text, file, settings);
+  for (const Remark& question : result.questions) {
+    if (result.launches.empty()) fail<UsageError>("{}", text_of(file, question));
+    result.findings.push_back(question);
+  }
   return result;
 }
 
