@@ -197,11 +197,13 @@ std::string why_no_speedup(const ImportedRows& imported) {
   const bool is_expected = one != nullptr && several != nullptr;
   if (!is_expected || !imported_legs(cells_of(imported.launches)).empty()) return "";
   std::vector<std::string_view> columns = differences(*several, *one);
-  if (one->get("gradient_sync") != "one_device") columns.push_back("gradient_sync");
   if (several->get("samples").empty()) columns.push_back("samples");
   std::string why = fmt::format("no speedup of 1 and {} ranks:", several->get("ranks"));
   for (const std::string_view column : columns) {
     why += fmt::format(" {} is '{}' and '{}',", column, one->get(column), several->get(column));
+  }
+  if (one->get("gradient_sync") != "one_device") {
+    why += " name H with --set gradient_sync=one_device,";
   }
   return why + " and --set says what files do not: samples=..., scaling=strong (one global batch)";
 }

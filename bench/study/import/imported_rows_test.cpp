@@ -127,7 +127,7 @@ TEST(ImportedRows, SaysWhyThereIsNoSpeedup) {
   EXPECT_THAT(why_not(epoch("1", "one_device", {}), epoch("4", "ddp", {})),
               HasSubstr("no speedup of 1 and 4 ranks: samples is '' and '', and --set says"));
   EXPECT_THAT(why_not(epoch("1", "plain", known), epoch("4", "ddp", known)),
-              HasSubstr("gradient_sync is 'plain' and 'ddp', and --set"));
+              HasSubstr("ranks: name H with --set gradient_sync=one_device, and --set"));
   EXPECT_THAT(
       why_not(
           epoch("1", "one_device", {{"samples", "600"}, {"batch", "64"}, {"global_batch", "64"}}),
