@@ -102,6 +102,13 @@ Contents read_all(const ImportOptions& options, const ImportReader& reader, Cons
   // Without a number each start in a file is a launch of its own.
   const std::vector<int> numbers = of_each("--launch", options.launches, options.files.size());
   const std::vector<int> rounds = of_each("--round", options.rounds, options.files.size());
+  std::map<int, int> round_of;  // by launch
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] == 0 || round_of.emplace(numbers[i], rounds[i]).first->second == rounds[i])
+      continue;
+    fail<UsageError>("--round {}: launch {} is of rounds {} and {}", options.rounds, numbers[i],
+                     round_of[numbers[i]], rounds[i]);
+  }
   int next = 1;
   std::map<std::string, std::string> seen;  // SHA-256: file
   for (std::size_t i = 0; i < options.files.size(); ++i) {
