@@ -32,7 +32,6 @@ constexpr double kLingerSeconds = 1;     // in which the last watchdogs ask rank
 // The letters of more ranks would wake rank 0's watchdog all the time: it reads them that often.
 constexpr int kFewRanks = 16;
 constexpr double kReadSeconds = 0.1;
-constexpr int kMostLetters = 10'000;  // between two looks; so many ranks nobody has
 
 class Guard {
  public:
@@ -84,12 +83,7 @@ class Guard {
     // Another process may hold the other end of the pipe.
     parent_has_ended_ = parent_has_ended_ || closed || page_.over || getppid() != parent_;
     notice_life();
-    // A flood must not keep it from looking.
-    for (int letters = 0; letters < kMostLetters; ++letters) {
-      const auto received = post_.receive(token());
-      if (!received) break;
-      take(*received);
-    }
+    while (const auto received = post_.receive(token())) take(*received);
   }
 
   std::uint64_t token() const { return life_ == Life::unwatched ? 0 : page_.invitation.token; }

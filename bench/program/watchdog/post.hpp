@@ -52,8 +52,7 @@ class Post {
     Letter letter;
     sockaddr_in from;
   };
-  /// The next letter that has come and knows the token; empty: none,
-  /// or many others before it.
+  /// The next letter that has come and knows the token; empty: none.
   std::optional<Received> receive(std::uint64_t token) const;
 
  private:
