@@ -13,12 +13,14 @@
 #include "bench/cli/console.hpp"
 #include "bench/cli/help.hpp"
 #include "bench/cli/quantity.hpp"
+#include "bench/cli/stderr.hpp"
 #include "bench/launch/doctor.hpp"
 #include "bench/launch/launcher.hpp"
 #include "bench/machine/device_choice.hpp"
 #include "bench/machine/host_files.hpp"
 #include "bench/record/file.hpp"
 #include "bench/study/plan/layouts.hpp"
+#include "bench/study/plan/named.hpp"
 #include "bench/study/run/setup.hpp"
 #include "collectives/mpi_session.hpp"
 #include "kernels/device.hpp"
@@ -75,7 +77,20 @@ StudyConfig config_of(StudyChoice& choice) {
   if (!described_cluster(choice.hosts, "", environment_variables(::environ)).hosts.empty()) {
     here.looks_here = here.on_cpus = false;
   }
-  StudyConfig config = parse_study_config(read_file(choice.config), choice.config, here);
+  choice.config = config_named(choice.config);
+  const std::string text = read_file(choice.config);
+  StudyConfig config = parse_study_config(text, choice.config, here);
+  if (here.looks_here && uses(config, "fashion-mnist") &&
+      !why_not_installed("fashion-mnist").empty()) {
+    const bool had_synthetic = uses(config, "synthetic");
+    here.data = "synthetic";
+    config = parse_study_config(text, choice.config, here);
+    if (!had_synthetic && uses(config, here.data)) {
+      print_line(
+          "warning: fashion-mnist is not installed: what names no data trains on synthetic "
+          "images (Debian: dataset-fashion-mnist)");
+    }
+  }
   if (choice.job && !uses(config, here.data)) choice.job->data.clear();
   if (!choice.ranks.empty() && !choice.layouts.empty()) {
     fail<UsageError>("--ranks and --layouts: one says what the other does; give one of them");

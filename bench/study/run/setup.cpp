@@ -43,9 +43,15 @@ std::filesystem::path folder_with(const std::string& name, const char* file) {
 }  // namespace
 
 std::filesystem::path programs_folder() { return as_typed_here(executable_folder()); }
-std::filesystem::path scripts_folder() { return folder_with("scripts", "scalebench/__main__.py"); }
+std::filesystem::path scripts_folder() { return folder_with("scripts", "python"); }
 std::filesystem::path configs_folder() {
   return as_typed_here(folder_with("configs", "quick.toml"));
+}
+
+std::string config_named(const std::string& name) {
+  const std::filesystem::path known = configs_folder() / (name + ".toml");
+  const bool is_name = name.find('/') == std::string::npos && !std::filesystem::exists(name);
+  return is_name && std::filesystem::exists(known) ? known.string() : name;
 }
 
 Build own_build() { return {programs_folder(), build_info()}; }

@@ -18,6 +18,8 @@ namespace scalebench {
 
 std::filesystem::path programs_folder();
 std::filesystem::path scripts_folder();
+/// The file of that path, else the config of that name in configs_folder(): "quick".
+std::string config_named(const std::string& name);
 std::filesystem::path configs_folder();
 
 /// A folder of programs, and what they were built from.

@@ -52,7 +52,8 @@ ExitCode run_study(RunOptions options) {
 
 void add_run(CLI::App& verb, Invocation& invocation) {
   auto& options = options_of<RunOptions>(verb, invocation, run_study, unless_dry_run);
-  verb.add_option("config", options.config, "TOML file, as configs/quick.toml")
+  verb.add_option("config", options.config,
+                  "TOML file, as configs/quick.toml, or the name of one there")
       ->required()
       ->type_name("FILE");
   verb.add_option("--ranks", options.ranks, "numbers of ranks, as 1,2,4, instead of the config's");
