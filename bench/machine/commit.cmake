@@ -19,14 +19,6 @@ if(GIT)
     endif()
   endif()
 endif()
-# What scripts/bundle --source says of sources that leave their clone: the commit, and 1 if changed.
-if(COMMIT STREQUAL "" AND EXISTS ${SOURCE}/COMMIT)
-  file(STRINGS ${SOURCE}/COMMIT line LIMIT_COUNT 1)
-  if(line MATCHES "^([0-9a-f]+) ([01])$")
-    set(COMMIT ${CMAKE_MATCH_1})
-    set(DIRTY ${CMAKE_MATCH_2})
-  endif()
-endif()
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
 #define SCALEBENCH_COMMIT "@COMMIT@"
 #define SCALEBENCH_DIRTY @DIRTY@

@@ -12,8 +12,7 @@ namespace {
 
 #define TEXT_OF(macro) TEXT(macro)
 #define TEXT(token) #token
-constexpr const char* kName =
-    "libcublas.so." TEXT_OF(CUBLAS_VER_MAJOR);  // scripts/bundle looks for it
+constexpr const char* kName = "libcublas.so." TEXT_OF(CUBLAS_VER_MAJOR);
 
 /// Stays loaded until the process ends: handles of threads may outlive any owner.
 void* open_cublas() {

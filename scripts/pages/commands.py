@@ -61,7 +61,7 @@ def words_in(text: str) -> list[str]:
 
 
 def program_named(word: str) -> str | None:
-    """As `scripts/setup` also a script within a bundle, and `bench_epoch` wherever it lies."""
+    """As `scripts/setup` and `bench_epoch` wherever it lies."""
     script = re.search(r"(?:^|/)(scripts/[\w.]+)$", word)
     if script:
         return script[1]

@@ -38,7 +38,7 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="STEP", help="comma-separated names of --list")
     parser.add_argument("--out", type=Path, help="of rows, logs and the summary; default: results/reference/CARD")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="what cmake built")
-    parser.add_argument("--bundle", type=Path, help="instead of a build: what scripts/bundle --tests made, unpacked")
+    parser.add_argument("--programs", type=Path, help="instead of a build: where those of scripts/wheel --tests lie")
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="what fits into ten minutes, most valuable first")
     depth.add_argument("--deep", action="store_true", help="the rest")
@@ -55,8 +55,8 @@ def arguments_of(argv: list[str]) -> argparse.Namespace:
         parser.error(f"--only {options.only}: none of them is {'deep' if options.deep else 'quick'}")
     if options.budget <= 0:
         parser.error(f"--budget {options.budget:g}: must be positive")
-    if options.bundle is not None and not (options.bundle / "bin/scalebench").exists():
-        parser.error(f"--bundle {options.bundle}: no bundle there")
+    if options.programs is not None and not (options.programs / "scalebench").exists():
+        parser.error(f"--programs {options.programs}: no scalebench there")
     return options
 
 
@@ -139,11 +139,11 @@ def write_summary(out: Path, card: str, results: list[tuple[Step, Verdict, float
 
 def main(argv: list[str]) -> int:
     options = arguments_of(argv)
-    for name in ("build", "out", "bundle", "archive"):
+    for name in ("build", "out", "programs", "archive"):
         if getattr(options, name) is not None:
             setattr(options, name, Path(os.path.relpath(getattr(options, name), ROOT)))
     os.chdir(ROOT)  # Commands are as anyone would type them there.
-    here = Context(options.build, options.out or Path("results/reference/CARD"), options.bundle)
+    here = Context(options.build, options.out or Path("results/reference/CARD"), options.programs)
     if options.list:
         for step in options.steps:
             say(f"{step.name}: {step.target}")

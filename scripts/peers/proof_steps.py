@@ -17,22 +17,22 @@ from peers.judge import Verdict
 class Context:
     build: Path  # such as build/release
     out: Path  # what step NAME measures lies in NAME/
-    bundle: Path | None = None  # instead of the build: what scripts/bundle --tests made
+    installed: Path | None = None  # instead of the build: the programs and tests of scripts/wheel --tests
 
     @property
     def programs(self) -> Path:
-        return (self.bundle or self.build) / "bin"
+        return self.installed or self.build / "bin"
 
     def places(self, step: str) -> dict[str, str]:
         """These names stand in commands for folders of programs and of tests, the launcher, the step's folder."""
-        programs, built = self.programs, self.bundle is None
+        programs, built = self.programs, self.installed is None
         places = {
-            "bin": programs, "out": self.out / step, "mpirun": "mpirun" if built else programs / "mpirun",
+            "bin": programs, "out": self.out / step, "mpirun": "mpirun",
             "kernels": self.build / "kernels" if built else programs,
             "transports": self.build / "collectives/transport" if built else programs,
         }  # fmt: skip
         quoted = {name: shlex.quote(str(place)) for name, place in places.items()}
-        return quoted | {"device_code": shlex.join([str(self.build)] if built else ["--bundle", str(self.bundle)])}
+        return quoted | {"device_code": shlex.join([str(self.build)] if built else ["--programs", str(self.installed)])}
 
 
 @dataclass(frozen=True)

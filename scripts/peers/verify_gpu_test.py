@@ -163,19 +163,19 @@ class Steps(MadeUp):
     def setUp(self) -> None:
         super().setUp()
         self.here = Context(Path("build/release"), self.folder)
-        self.bundle = self.folder / "bundle"
+        self.programs = self.folder / "programs"
 
     def place(self, **programs: str) -> None:
         for name, line in programs.items():
-            self.program(f"bundle/bin/{name}", f"#!/bin/sh\n{line}\n")
+            self.program(f"programs/{name}", f"#!/bin/sh\n{line}\n")
 
     def script(self, command: str, words: tuple[object, ...], cwd: Path | None, **environment: str) -> Done:
         argv, whole = [*command.split(), *map(str, words)], {**os.environ, **environment}
         return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=cwd, env=whole)
 
-    def beside_bundle(self, command: str, *words: object, **environment: str) -> Done:
-        """On a machine where the bundle's programs are what there is."""
-        return self.script(command, words, None, PATH=f"{self.bundle}/bin:/usr/bin:/bin", **environment)
+    def beside_programs(self, command: str, *words: object, **environment: str) -> Done:
+        """On a machine where the wheel's programs are what there is."""
+        return self.script(command, words, None, PATH=f"{self.programs}:/usr/bin:/bin", **environment)
 
     def verify(self, *words: str, cwd: Path | None = None) -> Done:
         """On a machine without a card."""
@@ -231,7 +231,7 @@ class Steps(MadeUp):
         self.place(**{"compute-sanitizer": said}, mpirun='shift 3; "$@"; exec "$@"', kernels_device_test="exit 0",
                    device_transports_test="exit 0", device_processes_test="echo tested")  # fmt: skip
         for hazards, code, line in (("", 0, "reached: 0"), ("2", 1, "missed: 2")):
-            done = self.beside_bundle(f"{ROOT}/scripts/sanitize_device", "--bundle", self.bundle, HAZARDS=hazards)
+            done = self.beside_programs(f"{ROOT}/scripts/sanitize_device", "--programs", self.programs, HAZARDS=hazards)
             self.assertEqual(done.returncode, code, done.stderr)
             verdict = judge.sanitizer(f"{done.stdout}[exit code {code}]\n", [])
             self.assertEqual(verdict.line(), f"{line} findings in 6 of 6 processes")
@@ -245,18 +245,18 @@ class Steps(MadeUp):
         self.assertEqual(rows, [("tests", REACHED), ("kernels", MISSED)])
         self.assertIn("| kernels | add, cast", (self.folder / "verify.md").read_text(encoding="utf-8"))
 
-    def test_steps_are_known_by_their_names_and_run_the_builds_programs_or_the_bundles(self) -> None:
+    def test_steps_are_known_by_their_names_and_run_the_builds_programs_or_the_wheels(self) -> None:
         self.assertEqual(len({step.name for step in STEPS}), len(STEPS))
         self.assertEqual([step.name for step in named(["ring", "tests"])], ["tests", "ring"])
         self.assertRaisesRegex(Failed, "unknown step 'rign'; valid: facts, tests", named, ["rign"])
-        bundled = Context(Path("build/release"), Path("out"), Path("a bundle"))
-        for command in (command for step in STEPS for command in step.commands(bundled)):
-            self.assertFalse([word for word in command if word.startswith("build/") or word == "mpirun"], command)
+        installed = Context(Path("build/release"), Path("out"), Path("a folder"))
+        for command in (command for step in STEPS for command in step.commands(installed)):
+            self.assertFalse([word for word in command if word.startswith("build/")], command)
             if "--share-devices" in command:  # Each rank would have a card of its own where there are two.
                 self.assertIn("--devices 0 --share-devices", " ".join(command))
         (tests,) = named(["tests"])
         self.assertEqual(tests.commands(self.here)[2], ["build/release/collectives/transport/device_processes_test"])
-        self.assertEqual(tests.commands(bundled)[2], ["a bundle/bin/device_processes_test"])
+        self.assertEqual(tests.commands(installed)[2], ["a folder/device_processes_test"])
 
     def test_folders_are_those_of_where_it_was_typed(self) -> None:
         build = self.folder / "my_build"
@@ -279,27 +279,27 @@ class Steps(MadeUp):
             self.assertNotIn(step, quick)
             self.assertIn(step, self.verify("--list", "--deep").stdout)
         for words in (["--only", "rign"], ["--budget", "0"], ["--quick", "--deep"], ["--deep", "--only", "tests"],
-                      ["--bundle", "/nowhere"]):  # fmt: skip
+                      ["--programs", "/nowhere"]):  # fmt: skip
             self.assertEqual(self.verify(*words).returncode, 2, words)
 
     def test_the_card_is_the_one_that_the_programs_use(self) -> None:
         cards = {"nvidia-smi": "printf 'Small card, 580.1, 10 MiB\\nLarge card, 580.1, 1000 MiB\\n'"}
         self.place(**cards, scalebench="echo 1", python3="exit 1")
-        words = ("--only", "facts", "--bundle", self.bundle, "--out", self.out)
-        done = self.beside_bundle(VERIFY_GPU, *words)
+        words = ("--only", "facts", "--programs", self.programs, "--out", self.out)
+        done = self.beside_programs(VERIFY_GPU, *words)
         self.assertEqual(done.returncode, 4)
         self.assertRegex(done.stderr, "no card here: nvidia-smi names Small card, .* and Large .* does not say which")
         self.place(bench_kernels="echo '# device: Large card'")
-        self.assertEqual(self.beside_bundle(VERIFY_GPU, *words).returncode, 0)
+        self.assertEqual(self.beside_programs(VERIFY_GPU, *words).returncode, 0)
         self.assertTrue((self.out / "verify.md").read_text(encoding="utf-8").startswith("# Large card\n"))
-        nowhere = self.beside_bundle(VERIFY_GPU, *words[:4], "--out", "/dev/null/x")
+        nowhere = self.beside_programs(VERIFY_GPU, *words[:4], "--out", "/dev/null/x")
         self.assertEqual((nowhere.returncode, nowhere.stderr.count("\n")), (2, 1), nowhere.stderr)
 
     def test_a_budget_ends_with_what_there_was_packed(self) -> None:
         """A machine with a driver and programs that say little: each step, and the archive after it."""
         self.place(**{"nvidia-smi": "echo Some card, 580.1, 1000 MiB"}, scalebench="echo 1", mpirun="true",
                    kernels_device_test="echo '[  PASSED  ] 3 tests.'; sleep 60", python3="exit 1")  # fmt: skip
-        done = self.beside_bundle(VERIFY_GPU, "--quick", "--bundle", self.bundle, "--budget", "15", "--out", self.out)
+        done = self.beside_programs(VERIFY_GPU, "--quick", "--programs", self.programs, "--budget", "15", "--out", self.out)
         self.assertEqual(done.returncode, 3, done.stderr)
         rows = {row["step"]: row for row in read_rows(self.out / "verify.csv")}
         self.assertEqual(rows["facts"]["status"], REACHED)

@@ -10,8 +10,10 @@ from pathlib import Path
 from scalebench import Refused
 from scalebench.rows import Row
 
-# Beside scripts/ in the sources, and where `cmake --install` puts both.
-SHIPPED = Path(__file__).resolve().parents[2] / "configs" / "published.csv"
+# Beside scripts/ in the sources and where `cmake --install` puts both; in a wheel below this package.
+HERE = Path(__file__).resolve()
+PLACES = [HERE.parents[2] / "configs", HERE.parent / "share/scalebench/configs"]
+SHIPPED = next(filter(Path.is_dir, PLACES), PLACES[0]) / "published.csv"
 
 
 @dataclass
