@@ -51,7 +51,7 @@ def unit_of_time(seconds: float) -> tuple[str, float]:
 
 def duration(seconds: float, *ends: float) -> str:
     """'16.6 min [16.5, 16.7]'"""
-    if math.isnan(seconds):
+    if not math.isfinite(seconds):
         return ""
     unit, scale = unit_of_time(seconds)
     return written(decimals(seconds / scale), seconds / scale, *(end / scale for end in ends), unit=f" {unit}")

@@ -55,6 +55,8 @@ def read_published() -> list[Row]:
 
 def series_of(names: list[str]) -> list[Series]:
     """The series in the order of `names`. Raises Refused, with the names that there are."""
+    if not names:
+        return []
     rows = read_published()
     known = list(dict.fromkeys(row["name"] for row in rows))
     for name in names:

@@ -16,10 +16,10 @@ COLUMNS = ("dtype", "settings", "threads", "samples", "optimizer", "target_accur
 def read_cases(run: Path, name: str) -> list[Row]:
     """The rows of a file about trainings; of each what epoch.csv says of its case, too."""
     epochs = {key_of(row): row for row in each_row(run, "epoch.csv")}
-    rows, scaling = ([{**epochs.get(key_of(row), {}), **row} for row in read_rows(run, file)]
+    rows, scaling = ([Row({**epochs.get(key_of(row), {}), **row}) for row in read_rows(run, file)]
                      for file in (name, "scaling.csv"))
-    words = {title: told_apart(group) for title, group in by_workload(map(Row, scaling)).items()}
-    return [Row({**row, **words.get(workload(Row(row)), {}).get(row["case_id"], {})}) for row in rows]
+    words = {title: told_apart(group) for title, group in by_workload(scaling).items()}
+    return [Row({**row, **words.get(workload(row), {}).get(row["case_id"], {})}) for row in rows]
 
 
 def key_of(row: Row) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def draw(run: Path) -> dict[str, Figure]:
     names = short_names(list(grouped(shown, ALLREDUCE)), ALLREDUCE)
     marks = theme.marks([*ALGORITHMS, *sorted({row["algorithm"] for row in shown})])
     panels = sorted(grouped(shown, (*ALLREDUCE, "ranks")).items(),
-                    key=lambda panel: (list(names).index(panel[0][:-1]), int(panel[0][-1])))
+                    key=lambda panel: (list(names).index(panel[0][:-1]), float(panel[0][-1])))
     values = [row.number(name) for row in shown for name in ("busbw_gb_per_s", "bound_busbw_gb_per_s")]
     values = [value for value in values if value > 0]
     titles = [f"allreduce over {names[key[:-1]]}, {key[-1]} ranks" for key, _ in panels]

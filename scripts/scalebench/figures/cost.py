@@ -9,7 +9,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from scalebench import intervals
 from scalebench.figures import theme
@@ -50,9 +50,11 @@ def price_of(instance: Row) -> str:
 def draw_panel(axes: Axes, rows: list[Row], marks: dict[str, tuple[str, str]], prices: dict[str, str]) -> None:
     """Both logarithmic: instance types differ by factors."""
     unit, scale = unit_of_time(max(row.number("seconds") for row in rows))
-    axes.set(xscale="log", yscale="log", xlabel="cost", ylabel=UNITS.get(unit, unit))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=9))
+    axes.set(xscale="log", yscale="log", xlabel="cost, USD", ylabel=UNITS.get(unit, unit))
+    for axis, column in ((axes.xaxis, "usd"), (axes.yaxis, "seconds")):
+        values = [row.number(column) for row in rows]
+        within = max(values) < 10 * min(values)  # a decade, of which a logarithmic locator shows all or nothing
+        axis.set_major_locator(MaxNLocator(5) if within else LogLocator(subs=(1, 2, 5), numticks=9))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
     for (instance, origin, best), series in grouped(rows, ("instance", "origin", "best")).items():

@@ -21,8 +21,8 @@ class Comparison(Document):
     def __init__(self, folder: Path) -> None:
         try:
             super().__init__(read(folder / "compare.json")[0])
-        except OSError as error:
-            raise Refused(f"{folder}/compare.json: {error.strerror}") from error
+        except (OSError, Refused) as error:
+            raise Refused(f"{folder}/compare.json: {getattr(error, 'strerror', None) or error}") from error
         self.folder, self.cells = folder, read_rows(folder, "compare.csv")
 
     def title(self) -> str:

@@ -36,7 +36,7 @@ def figures_of(folder: Path, captions: Mapping[str, str]) -> list[Figure]:
     found, opened = [], 0
     for name, caption in captions.items():
         files = [*(folder / "figures").glob(f"{name}.svg"), *(folder / "figures").glob(f"{name}-*.svg")]
-        panels = [Panel(file.stem.replace("-", " "), data_of(file)) for file in sorted(files, key=numbers_in_order)]
+        panels = [Panel(file.stem.replace("-", " "), data_of(file)) for file in sorted(files, key=answers_first if name == "waterfall" else numbers_in_order)]
         room = min(MOST_OF.get(name, MOST_OPEN), MOST_OPEN - opened)
         opened += len(panels[:room])
         if panels:
@@ -46,6 +46,14 @@ def figures_of(folder: Path, captions: Mapping[str, str]) -> list[Figure]:
 
 def data_of(file: Path) -> Markup:
     return Markup("data:image/svg+xml;base64," + base64.b64encode(file.read_bytes()).decode("ascii"))
+
+
+def answers_first(file: Path) -> tuple[bool, bool, int, str]:
+    """Sorts the largest N of what was measured first, and what only helps to explain it last."""
+    ends = re.search(r"-n-([0-9]+)(?:x([0-9]+))?", file.stem)
+    ranks = int(ends[1]) * int(ends[2] or 1) if ends else 0
+    explains = re.search("-(none|barrier-only)-", file.stem) is not None
+    return explains, "emulated" in file.stem, -ranks, file.stem
 
 
 def numbers_in_order(file: Path) -> list[tuple[int, str]]:

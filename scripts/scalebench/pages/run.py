@@ -32,6 +32,9 @@ FIGURES = {
 }
 
 
+MORE = "Run six launches."
+
+
 @dataclass(frozen=True)
 class Card:
     """What a run found for one workload and strategy at its largest N."""
@@ -139,7 +142,7 @@ def lost_to(run: Path, row: Row) -> str:
 def remark_of(row: Row) -> str:
     """What its interval leaves open, and what would help."""
     own = row["origin"] in ("measured", "emulated")
-    more = " Run six launches." if own and row.integer("rounds") < intervals.FULL else ""
+    more = f" {MORE}" if own and row.integer("rounds") < intervals.FULL else ""
     if not row["efficiency_ci_low"]:
         return "No interval: nothing says what of it is chance." + more
     if intervals.wide(row):
@@ -154,7 +157,7 @@ def unfinished(run: Path, manifest: Manifest, given: str) -> tuple[str, str, str
     failed = [launch for launch in unsuccessful(manifest) if launch.get("status") == "failed"]
     words = f"{len(failed)} of {len(launches)} launch{'es' if len(launches) != 1 else ''} failed"
     if status in ("complete", ""):
-        return (f"{words}.", "", "") if failed else ("", "", "")
+        return (f"{words}: ", "see Failed launches.", "") if failed else ("", "", "")
     # Only a study has a plan, by which it can go on; one that was cut short has fewer launches than planned.
     try:
         plan = len(read(run / "plan.json")[0]["launches"])
@@ -173,7 +176,7 @@ def spoilers(run: Path, manifest: Manifest) -> list[tuple[str, str, str]]:
     """What spoils the numbers, its remedy, and its tone."""
     slowed = throttled(run)
     return [
-        *((sentence, "see the section Hosts; leave it out with --hosts", "bad") for sentence in suspects(run)),
+        *((sentence, "leave it out with --hosts", "bad") for sentence in suspects(run)),
         *([(slowed, "look at cooling and power limit (nvidia-smi -q -d PERFORMANCE)", "bad")] if slowed else []),
         *((item["text"], item["remedy"], "") for item in manifest.records("warnings")),
     ]
@@ -195,13 +198,13 @@ def throttled(run: Path) -> str:
 def next_commands(run: Path, results: list[Card], cut: tuple[str, str, str], given: str) -> list[tuple[str, str]]:
     """What to type next, and what for."""
     folder = typed_here(given)
-    again = any(one.amber for one in results) and (run / "config.toml").is_file() and not cut[2]
+    again = any(MORE in one.remark for one in results) and (run / "config.toml").is_file() and not cut[2]
     return [
         *([(cut[2], "measures what is missing")] if cut[2] else []),
         *([(f"scalebench run {folder}/config.toml --launches {intervals.FULL}", "makes the intervals narrower")]
           if again else []),
         *([(f"scalebench compare {folder} OTHER", "says which of two runs is faster")] if results else []),
-        (f"scalebench verify {folder}", "makes every number once more"),
+        *([(f"scalebench verify {folder}", "makes every number once more")] if (run / "manifest.json").is_file() else []),
     ]
 
 

@@ -196,7 +196,7 @@ class FirstScreen(ReportCase):
             ("partial", [failed], 1, "This run is partial: 1 of 1 launch failed.", True),
             ("partial", [ok, failed], 3, "it did not finish", True),
             ("partial", [ok], 2, "it did not finish", True),
-            ("complete", [ok, failed], 2, "1 of 2 launches failed.", False),
+            ("complete", [ok, failed], 2, "1 of 2 launches failed:", False),
             ("complete", [ok, ok], 2, "", False),
             ("partial", [ok, refused], 2, "mend the config", False),
             ("partial", [ok, failed], 0, "1 of 2 launches failed.", False),  # what has no plan is no study
@@ -414,16 +414,16 @@ class Files(ReportCase):
         for words in ("'=cmd()", "nan", "fast"):
             self.assertNotIn(words, text)
 
-    def test_six_figures_stand_open_in_the_order_of_their_numbers(self) -> None:
+    def test_the_largest_measured_n_stands_first_and_what_is_emulated_last(self) -> None:
         figures = self.run_folder / "figures"
         figures.mkdir()
-        for name in [*(f"waterfall-n-{n}" for n in (16, 2, 128, 4, 8)), "efficiency", "busbw"]:
+        for name in [*(f"waterfall-n-{n}" for n in (16, "2-emulated", 128, 4, 8)), *"efficiency busbw busbw-2 busbw-10".split()]:
             (figures / f"{name}.svg").write_bytes(b"<svg/>")
         self.report()
         shown = [value for name, value in self.attributes if name == "alt"]
-        self.assertEqual(shown, ["efficiency", *(f"waterfall n {n}" for n in (2, 4, 8, 16, 128)), "busbw"])
+        self.assertEqual(shown, ["efficiency", *(f"waterfall n {n}" for n in (128, 16, 8, 4, "2 emulated")), "busbw", "busbw 2", "busbw 10"])
         self.assertIn(("src", "data:image/svg+xml;base64,PHN2Zy8+"), self.attributes)
-        self.assertEqual([part.count("<img") for part in self.screen().split("<details>")], [5, 1 + 1])
+        self.assertEqual([part.count("<img") for part in self.screen().split("<details>")], [5, 1 + 1, 2])
 
     def test_a_file_that_cannot_be_written_is_one_line(self) -> None:
         write_run(self.run_folder, ranks=[1])
