@@ -4,6 +4,8 @@
 // of the library users run, not of a loop of ours.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,7 +27,13 @@ void gemm(ConstSpan a, ConstSpan b, Span c, std::size_t m, std::size_t n, std::s
 
 /// Threads of later products on the host. False when the linked BLAS is none that this knows how
 /// to ask (OpenBLAS): the number of its threads is then unknown.
-bool set_gemm_threads(int threads);
+inline bool set_gemm_threads(int threads) {
+  // Looked up at run time: the same binary runs over any libblas.so.3.
+  using Setter = void (*)(int);
+  const auto set = reinterpret_cast<Setter>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
+  if (set != nullptr) set(threads);
+  return set != nullptr;
+}
 
 /// The BLAS of products on the host, and the processor whose kernels it has chosen: "OpenBLAS
 /// 0.3.21", "SkylakeX". Both are empty where it is none that this knows how to ask.
@@ -33,6 +41,13 @@ struct HostBlas {
   std::string name;
   std::string kernels;
 };
-HostBlas host_blas();
+inline HostBlas host_blas() {
+  using Text = const char* (*)();
+  const auto config = reinterpret_cast<Text>(dlsym(RTLD_DEFAULT, "openblas_get_config"));
+  const auto core = reinterpret_cast<Text>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+  if (config == nullptr || core == nullptr) return {};
+  const std::string all = config();  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+  return {all.substr(0, all.find(' ', all.find(' ') + 1)), core()};
+}
 
 }  // namespace scalebench
