@@ -12,12 +12,10 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # Where loops over every element gain by more, their room says so.
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
-# An installed program still finds a LibTorch or NCCL that is in no standard place. One of a wheel is told by
-# scripts/wheel.
-option(SCALEBENCH_WHEEL "For scripts/wheel: the BLAS is PyTorch's, and no program has this machine's places" OFF)
+# An installed program still finds a LibTorch or NCCL that is in no standard place.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+option(SCALEBENCH_WHEEL "For scripts/wheel, which tells programs where their libraries are: the BLAS is PyTorch's" OFF)
 if(SCALEBENCH_WHEEL)
-  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH OFF)
   add_link_options(-Wl,--as-needed)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 11)

@@ -202,7 +202,8 @@ double seconds_behind(std::string_view place, const ResultRow& row, std::string_
 
 namespace {
 
-constexpr std::pair<std::string_view, double> kSamples[]{{"imagenet", 1281167},
+constexpr double kSamplesOfImagenet = 1281167;
+constexpr std::pair<std::string_view, double> kSamples[]{{"imagenet", kSamplesOfImagenet},
                                                          {"mnist", 60000},
                                                          {"fashion-mnist", 60000},
                                                          {"cifar10", 50000},
@@ -233,7 +234,6 @@ namespace {
 // makes of an epoch; images of 28 x 28 are some hundred times smaller than those of ImageNet.
 constexpr double kFastestOnImagenet = 50'000;
 constexpr double kFastestOnAnything = 10'000'000;
-constexpr double kSamplesOfImagenet = 1281167;
 
 }  // namespace
 

@@ -33,8 +33,8 @@ struct ImportedLaunch {
 struct ImportedFile {
   std::vector<ImportedLaunch> launches;
   std::vector<Remark> findings;
-  std::vector<Remark> questions =
-      {};                // of parts, while it is read; asked where no other part is clear
+  /// What only a user can say of a part of it; asked where no other part is clear.
+  std::vector<Remark> questions = {};
   Facts key, treatment;  // of the environment, as far as the file tells
 };
 

@@ -159,7 +159,7 @@ class LogReader {
     take_step();
   }
 
-  /// Whose lines may be printed once more by another rank.
+  /// A second training would pass for epochs of the first. Several ranks may print the same ones.
   void refuse_second(std::size_t line) const {
     if (local_ranks_.size() > 1) return;
     fail<UsageError>("{}:{}: a second training is in it; give each a file of its own", file_, line);

@@ -264,9 +264,8 @@ std::string no_result(const PrintedRow& row, const Place& place, const Printed* 
 std::string several_ranks(const Reading& reading) {
   std::set<int> all;
   for (const Printed& one : reading.numbers) {
-    Reading alone = reading;
-    alone.numbers = {one};
-    const std::vector<int> ranks = Factors(alone).ranks_behind(allreduce_factor);
+    const Factors alone({reading.layout, reading.per_second, {one}, 1});
+    const std::vector<int> ranks = alone.ranks_behind(allreduce_factor);
     if (ranks.size() != 1) return "";
     all.insert(ranks.front());
   }
@@ -310,8 +309,7 @@ int ranks_of(const Reading& reading, const TableHints& hints, ReadTable& table) 
   if (!hints.is_allreduce && hints.ranks.value_or(2) == 2 && found == std::vector<int>{2}) {
     return ask(
         "an allreduce of 2 ranks, or a broadcast or sendrecv of any; add --set ranks=2 if it is "
-        "the "
-        "first");
+        "the first");
   }
   if (!other.empty()) return refuse(other);
   if (found.size() > 1 && !hints.ranks) {
